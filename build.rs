@@ -28,7 +28,12 @@ fn write(dir: &Path, text: &mut String) -> io::Result<()> {
         let name = path.strip_prefix(&cards).unwrap_or(&path).with_extension("");
         let _ = write!(text, "({name:?}, include_str!({path:?})), ");
     }
-    *text += "], claims: ";
+    *text += "], costs: ";
+    match dir.join("costs.csv").is_file() {
+        true => write!(text, "include_str!({:?})", dir.join("costs.csv")).expect("a text takes it"),
+        false => *text += "\"\"",
+    }
+    *text += ", claims: ";
     if dir.join("claims.ron").is_file() {
         let [claims, measured, looks] = ["claims.ron", "measured.csv", "looks.csv"].map(|name| dir.join(name));
         let _ = write!(

@@ -147,7 +147,8 @@ fn wrong_arms_and_targets_are_named_in_their_place() {
         .refused(&["stop.target_reached: there is no target to reach"]);
 }
 
-/// A run that is over when its target is reached is over at the same round whoever plays it, and its account of messages holds.
+/// A run that is over when its target is reached is over at the same round whoever plays it, and
+/// its account of messages holds.
 #[test]
 fn a_reached_target_ends_a_run_alike_for_any_threads() {
     let temp = TempDir::new();
@@ -184,7 +185,8 @@ fn training_that_diverges_is_warned_of_and_may_end_the_run() {
     assert_eq!(told.code, Some(0), "{told:#?}");
     let run = RunDir::open(&temp.join("a")).unwrap();
     assert!(run.summary["refused_updates"] > 0.0, "{:?}", run.summary);
-    // A model that is no better than the majority class came later than the number of warnings, which is hashed.
+    // A model that is no better than the majority class came later than the number of warnings,
+    // which is hashed.
     let of_majority = |warning: &&String| warning.contains("is not above the majority class");
     let n_lints = run.manifest.warnings.iter().filter(of_majority).count();
     assert_eq!(run.summary["warnings"], (run.manifest.warnings.len() - n_lints) as f64);

@@ -91,7 +91,8 @@ fn the_pages_are_those_of_the_data() {
     }
 }
 
-/// Three claims on a small federation: one that holds, one that does not, and one that nothing decides.
+/// Three claims on a small federation: one that holds, one that does not, and one that nothing
+/// decides.
 const OWN: &str = r#"(
     system: "Mine",
     paper: "A note",
@@ -115,7 +116,7 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
     let temp = TempDir::new();
     temp.write("mine.ron", OWN);
     let first = temp.run(&["audit", "mine.ron"]);
-    assert!(first.stderr.contains("to make"), "{first:#?}");
+    assert!(first.stderr.contains("to do; finished"), "{first:#?}");
     let text = first.done();
     let line = |id: &str| text.lines().find(|line| line.starts_with(id)).unwrap().to_owned();
     assert!(
@@ -129,7 +130,7 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
         "{text}"
     );
     let again = temp.run(&["audit", "mine.ron"]);
-    assert!(!again.stderr.contains("to make"), "{again:#?}");
+    assert!(!again.stderr.contains("to do; finished"), "{again:#?}");
     assert_eq!(again.done(), text);
     // The same by the finished runs alone, wherever they lie, and a folder without any.
     assert_eq!(
@@ -140,9 +141,13 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
     );
     temp.write("empty/note.txt", "");
     let none = temp.run(&["audit", "mine.ron", "--from", "empty", "--out", "none"]);
-    assert!(none.stderr.contains("no finished run in it tests a claim"), "{none:#?}");
+    assert!(
+        none.stderr.contains("it has no finished run that a claim uses"),
+        "{none:#?}"
+    );
     assert!(none.done().contains("not run: fed-avg/tiny dropout.prob=0.0"));
-    // A dry run learned nothing, a run of a card that is refused now is told, and what lies in --out is no part of --from.
+    // A dry run learned nothing, a run of a card that is refused now is told, and what lies in
+    // --out is no part of --from.
     let dry = [
         "run",
         "fed-avg/tiny",
@@ -154,7 +159,10 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
     ];
     temp.run(&[&dry[..], &["--quiet"]].concat()).done();
     let dry = temp.run(&["audit", "mine.ron", "--from", "dry"]);
-    assert!(dry.stderr.contains("no finished run in it tests a claim"), "{dry:#?}");
+    assert!(
+        dry.stderr.contains("it has no finished run that a claim uses"),
+        "{dry:#?}"
+    );
     assert!(dry.done().contains("not run: fed-avg/tiny dropout.prob=0.0"));
     let other = temp.run(
         &[
@@ -184,7 +192,8 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
     );
 }
 
-/// How much more clients that leave cost long runs than short ones, and that it were less; and one of a setting that nobody ran.
+/// How much more clients that leave cost long runs than short ones, and that it were less; and one
+/// of a setting that nobody ran.
 const INTERACTIONS: &str = r#"(
     system: "Mine",
     paper: "A note",
@@ -210,7 +219,7 @@ fn an_interaction_is_run_recorded_and_judged_by_finished_runs() {
     let args = ["audit", "mine.ron", "--out", "made", "--record", "kept"];
     let first = temp.run(&args);
     // Two lengths, with clients that leave and without, under three seeds each.
-    assert!(first.stderr.contains("12 runs to make"), "{first:#?}");
+    assert!(first.stderr.contains("12 runs to do"), "{first:#?}");
     let text = first.done();
     let line = |id: &str| text.lines().find(|line| line.starts_with(id)).unwrap().to_owned();
     assert!(
@@ -344,13 +353,13 @@ fn a_wrong_audit_is_refused() {
     // A run that has not the number is made once, and not again.
     temp.write("mine.ron", OWN.replace("update_messages", "update_massages"));
     let first = temp.run(&["audit", "mine.ron", "--out", "made"]);
-    assert!(first.stderr.contains("9 runs to make"), "{first:#?}");
+    assert!(first.stderr.contains("9 runs to do"), "{first:#?}");
     assert!(first.done().contains("the run has no number update_massages"));
     assert!(
         !temp
             .run(&["audit", "mine.ron", "--out", "made"])
             .stderr
-            .contains("to make")
+            .contains("to do; finished")
     );
 }
 
@@ -370,10 +379,10 @@ fn a_number_that_is_not_on_record_is_made() {
     };
     temp.write("kept.ron", claim("rounds_to_target[test_accuracy=0.8]"));
     let kept = temp.run(&["audit", "kept.ron", "--out", "kept"]);
-    assert!(!kept.stderr.contains("to make"), "{kept:#?}");
+    assert!(!kept.stderr.contains("to do; finished"), "{kept:#?}");
     assert!(kept.done().contains("contradicted"));
     temp.write("other.ron", claim("update_messages"));
     let other = temp.run(&["audit", "other.ron", "--out", "other"]);
-    assert!(other.stderr.contains("3 runs to make"), "{other:#?}");
+    assert!(other.stderr.contains("3 runs to do"), "{other:#?}");
     assert!(other.done().contains("contradicted"));
 }

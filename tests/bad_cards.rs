@@ -387,7 +387,8 @@ fn a_folder_named_as_a_shipped_card_does_not_hide_it() {
     temp.run(&["check", TINY]).done();
 }
 
-/// What is allowed and hardly meant is a warning with its place, and nothing more; a card without it has none.
+/// What is allowed and hardly meant is a warning with its place, and nothing more; a card without
+/// it has none.
 #[test]
 fn what_is_hardly_meant_is_warned_of_where_it_stands() {
     let temp = TempDir::new();

@@ -1,4 +1,5 @@
-//! Data that are missing, damaged, or not what the strategy needs: exit code 2, the place, and no directory.
+//! Data that are missing, damaged, or not what the strategy needs: exit code 2, the place, and no
+//! directory.
 
 use crate::support::TempDir;
 
@@ -165,7 +166,8 @@ fn a_truncated_or_foreign_mat_file_is_refused() {
     );
 }
 
-/// Whoever opens a mapped file reads none of its arcs; what a run made of damaged ones is no result.
+/// Whoever opens a mapped file reads none of its arcs; what a run made of damaged ones is no
+/// result.
 #[test]
 fn a_damaged_mapped_file_ends_a_run_without_a_result() {
     let dirs = folkmoot_graphs::DataDirs::new();
@@ -175,7 +177,8 @@ fn a_damaged_mapped_file_ends_a_run_without_a_result() {
     folkmoot_graphs::mapped::write(&graph, &mut file).unwrap();
     let whole = file.into_inner();
     let spec = "Mapped(path: \"k.graph\")";
-    // Sections start at pages: after the header that of the graph's shape, its row bounds, its targets.
+    // Sections start at pages: after the header that of the graph's shape, its row bounds, its
+    // targets.
     let mut bytes = whole.clone();
     bytes[3 * 4_096 + 5] ^= 1;
     let words = [
@@ -308,7 +311,8 @@ fn data_that_cannot_be_shared_out_so_are_refused_as_the_cards_mistake() {
     );
 }
 
-/// A MATLAB 5 file with `network`, sparse: 40 nodes, each the neighbour of all but itself and its opposite.
+/// A MATLAB 5 file with `network`, sparse: 40 nodes, each the neighbour of all but itself and its
+/// opposite.
 fn mat_of_a_dense_graph() -> Vec<u8> {
     let n = 40_u32;
     let neighbours = |node: u32| (0..n).filter(move |&other| other != node && other != (node + n / 2) % n);

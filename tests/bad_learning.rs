@@ -1,9 +1,11 @@
-//! Data that cannot be learned from, or hardly: refused by their place, or learned from as documented.
+//! Data that cannot be learned from, or hardly: refused by their place, or learned from as
+//! documented.
 
 use crate::support::{Ended, TempDir, assert_same, result_of};
 use folkmoot_metrics::RunDir;
 
-/// The files of a set of six graphs of three nodes and two edges, two features, two classes; graph `g` has class `g % 2`.
+/// The files of a set of six graphs of three nodes and two edges, two features, two classes; graph
+/// `g` has class `g % 2`.
 fn six_graphs() -> Vec<(&'static str, String)> {
     let arcs = |g: usize| {
         let [a, b, c] = [1, 2, 3].map(|node| 3 * g + node);
@@ -179,7 +181,8 @@ fn a_set_of_one_class_is_refused_and_a_split_of_one_has_no_area_under_the_curve(
         TWO_CLIENTS,
         &["FedAvg: there must be at least 2 classes to tell apart, got 1"],
     );
-    // One client with everything: a third of the graphs tests, and of five classes of one graph it cannot have all.
+    // One client with everything: a third of the graphs tests, and of five classes of one graph it
+    // cannot have all.
     let one_client = "partition: Iid(n_clients: 1), \
          strategy: FedAvg(split: Shares(train: 0.7, validation: 0.0), protocol: (rounds: 2))";
     let run = learns("graph_labels", &|_| "1\n2\n3\n4\n5\n6\n".to_owned(), one_client);

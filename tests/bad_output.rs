@@ -1,4 +1,5 @@
-//! Places that cannot be written: found at the start or told plainly, without costing a finished round.
+//! Places that cannot be written: found at the start or told plainly, without costing a finished
+//! round.
 
 use crate::support::{Ended, FOLKMOOT, TINY, TempDir, files, tiny};
 use folkmoot_metrics::RunDir;
@@ -56,7 +57,8 @@ fn with_small_files(temp: &TempDir, blocks: u32) -> Ended {
     Ended::of(&["run", TINY, "--out", "out"], output)
 }
 
-/// What a failed run may leave: nothing, or finished rounds in whole files, or all results and not all figures.
+/// What a failed run may leave: nothing, or finished rounds in whole files, or all results and not
+/// all figures.
 #[track_caller]
 fn assert_nothing_half_written(temp: &TempDir, out: &str, whole: &RunDir, ended: &Ended) {
     let dir = temp.join(out);
@@ -94,8 +96,8 @@ fn files_that_may_not_grow_end_the_run_with_a_plain_message() {
     }
 }
 
-/// A small run on a disk of its own of `kib` KiB, whose content is then copied to `kept`; `None` if this
-/// machine lets us make no such disk.
+/// A small run on a disk of its own of `kib` KiB, whose content is then copied to `kept`; `None` if
+/// this machine lets us make no such disk.
 fn on_a_small_disk(temp: &TempDir, kib: u32) -> Option<Ended> {
     let script = format!(
         "mount -t tmpfs -o size={kib}k none disk || exit\n\

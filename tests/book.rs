@@ -2,11 +2,13 @@
 //!
 //! A page is one session in a folder of its own, from top to bottom, by what its fences are called:
 //!
-//! - `sh` is run and must end well, `sh,fails` must not; a `text` right behind it is what it prints, where `[…]` stands for anything.
-//!   `UPDATE_GOLDEN=1` writes those without `[…]` anew.
-//! - `sh,ignore` cannot be run here; its `folkmoot …` lines must have arguments that there are, and files that it names exist.
+//! - `sh` is run and must end well, `sh,fails` must not; a `text` right behind it is what it
+//!   prints, where `[…]` stands for anything. `UPDATE_GOLDEN=1` writes those without `[…]` anew.
+//! - `sh,ignore` cannot be run here; its `folkmoot …` lines must have arguments that there are, and
+//!   files that it names exist.
 //! - `ron,file=NAME` is a card, written to that file and checked; `ron,fields` are fields of one.
-//! - `{{#include FILE}}` brings a file of the repository, which is the only way for code in Rust; `python` is run by `sim/python/tests`; `r` where there is an R.
+//! - `{{#include FILE}}` brings a file of the repository, which is the only way for code in Rust;
+//!   `python` is run by `sim/python/tests`; `r` where there is an R.
 
 use crate::support::{FOLKMOOT, TempDir, root};
 use std::collections::BTreeSet;
@@ -157,7 +159,8 @@ fn ended(output: &Output) -> String {
     text(&output.stdout) + &text(&output.stderr)
 }
 
-/// Runs a script in `temp` with the program on the path; what it says on stderr comes where it is said.
+/// Runs a script in `temp` with the program on the path; what it says on stderr comes where it is
+/// said.
 fn shell(temp: &TempDir, script: &str) -> Output {
     let bin = Path::new(FOLKMOOT).parent().unwrap();
     let path = std::env::var("PATH").unwrap_or_default();
@@ -264,7 +267,8 @@ fn play(temp: &TempDir, name: &str, page: &str) -> String {
     played
 }
 
-/// Of a script that cannot be run here: every `folkmoot …` has a subcommand and options that there are, and every file of ours exists.
+/// Of a script that cannot be run here: every `folkmoot …` has a subcommand and options that there
+/// are, and every file of ours exists.
 fn parses(temp: &TempDir, at: &str, script: &str) {
     for line in script.lines() {
         let words: Vec<&str> = line.split(" #").next().unwrap().split(' ').collect();
@@ -488,7 +492,6 @@ fn the_readme_shows_the_output_and_the_figure_of_its_example() {
     assert_generated(&source().join("target.svg"), &figure);
 }
 
-/// Pages for contributors.
 const FOR_CONTRIBUTORS: [&str; 12] = [
     "CONTRIBUTING.md",
     "metrics/README.md",

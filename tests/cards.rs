@@ -24,7 +24,8 @@ fn every_card_on_the_disk_is_built_in_listed_and_right() {
     let mut names: Vec<String> = shipped().into_iter().map(|(name, _)| name).collect();
     assert!(names.len() >= 4, "{names:?}");
     let list = temp.run(&["list"]).done();
-    let cards = list.split("\n\n").next().unwrap().lines().skip(2);
+    let cards = list.split("\n\n").find(|block| block.starts_with("cards ("));
+    let cards = cards.unwrap().lines().skip(2);
     let mut listed: Vec<String> = cards
         .map(|line| line.split_whitespace().next().unwrap().to_owned())
         .collect();
@@ -33,7 +34,8 @@ fn every_card_on_the_disk_is_built_in_listed_and_right() {
     assert_eq!(listed, names);
     let args: Vec<&str> = ["check"].into_iter().chain(names.iter().map(String::as_str)).collect();
     let checked = temp.run(&args);
-    // Their arms name what they change, and leave nothing to be taken over: recorded results stay what they are.
+    // Their arms name what they change, and leave nothing to be taken over: recorded results stay
+    // what they are.
     for words in ["does not name", "takes over"] {
         assert!(!checked.stderr.contains(words), "{}", checked.stderr);
     }
@@ -144,7 +146,8 @@ fn a_card_is_shown_without_its_data() {
     temp.run(&["check", "c.ron"]).done();
 }
 
-/// Nothing happens before a nanosecond has gone by, but everything is built: data, shares, server and clients.
+/// Nothing happens before a nanosecond has gone by, but everything is built: data, shares, server
+/// and clients.
 #[test]
 fn every_card_that_needs_no_data_set_can_be_run_as_it_stands() {
     let temp = TempDir::new();
@@ -259,4 +262,24 @@ fn damaged_cards_are_right_or_refused_and_never_a_panic() {
         }
     }
     assert!(n_right > 0 && n_refused > 100, "{n_right} right, {n_refused} refused");
+}
+
+/// Every cost is of a card, five cards are marked as a start, and those have a cost.
+#[test]
+fn costs_are_of_cards() {
+    let registry = folkmoot::shipped();
+    let mut starts = Vec::new();
+    for folder in std::fs::read_dir(root().join("scenarios")).unwrap() {
+        let Ok(text) = std::fs::read_to_string(folder.unwrap().path().join("costs.csv")) else {
+            continue;
+        };
+        for line in text.lines().skip(1) {
+            let (card, rest) = line.split_once(',').unwrap();
+            assert!(registry.cards().iter().any(|(name, _)| *name == card), "{card}");
+            if rest.ends_with(",yes") {
+                starts.push(registry.cost(card).unwrap_or_else(|| panic!("{card} has no cost")));
+            }
+        }
+    }
+    assert!(!starts.is_empty() && starts.len() <= 5 && starts.iter().all(|cost| cost.is_start && cost.run_s < 60.0));
 }

@@ -1,4 +1,5 @@
-//! Runs that are stopped or killed and gone on with: every strategy, to the byte; and what cannot be gone on with is refused.
+//! Runs that are stopped or killed and gone on with: every strategy, to the byte; and what cannot
+//! be gone on with is refused.
 
 #[path = "../sim/core/engine/tests/reference/stops.rs"]
 mod stops;
@@ -74,7 +75,8 @@ fn print(outcome: &Outcome) -> String {
     )
 }
 
-/// Plays a card whole, and stopped after its first window, twice on the way, and after its last, by one to three ranks.
+/// Plays a card whole, and stopped after its first window, twice on the way, and after its last, by
+/// one to three ranks.
 #[track_caller]
 fn stopping_changes_nothing(card: &str, settings: &[&str], dry_run: bool) {
     let (scenario, loaded) = prepared(card, settings);
@@ -182,14 +184,14 @@ fn a_run_that_is_stopped_says_how_to_go_on_and_comes_to_the_same_bytes() {
     let temp = TempDir::new();
     let (dir, said) = stopped(&temp, LONG, "out");
     assert!(said.contains("stopped as asked at"), "{said}");
-    assert!(said.contains("go on with: folkmoot resume out"), "{said}");
+    assert!(said.contains("resume with: folkmoot resume out"), "{said}");
     assert!(dir.join("checkpoint/state").is_file());
     assert_eq!(fingerprint(&dir), None);
     temp.run(&["resume", "out", "--threads", "1", "--quiet"]).done();
     temp.run(&run_args(LONG, "whole", &["--threads", "1"])).done();
     assert_same(&result_of(&temp.join("whole")), &result_of(&dir), "gone on with");
     temp.run(&["resume", "out"])
-        .refused(&["is finished, so there is nothing to go on with"]);
+        .refused(&["is finished, so there is nothing to resume"]);
 }
 
 #[test]
@@ -255,7 +257,7 @@ fn what_cannot_be_gone_on_with_is_refused_and_left_as_it_is() {
     drop(writer);
 
     fs::remove_file(&state).unwrap();
-    refused(&["has no checkpoint to go on with", "--checkpoint-every"]);
+    refused(&["has no checkpoint to resume from", "--checkpoint-every"]);
     assert_eq!(fingerprint(&dir), None);
     temp.run(&["resume", "nowhere"])
         .refused(&["nowhere: is not a run directory"]);
@@ -277,7 +279,7 @@ fn another_build_of_the_program_is_refused() {
     let said = String::from_utf8(resumed.stderr).unwrap();
     assert_eq!(resumed.status.code(), Some(2), "{said}");
     assert!(said.contains("the program's file (its hash) was"), "{said}");
-    assert!(said.contains("go on with the program that wrote it"), "{said}");
+    assert!(said.contains("resume with the program that wrote it"), "{said}");
     temp.run(&["resume", "out", "--quiet"]).done();
 }
 
@@ -401,13 +403,14 @@ fn a_run_whose_disk_becomes_read_only_ends_and_goes_on_later() {
     let (code, said) = end_of(child);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("the disk is read-only"), "{said}");
-    assert!(said.contains("then go on with: folkmoot resume disk/out"), "{said}");
+    assert!(said.contains("then resume with: folkmoot resume disk/out"), "{said}");
     assert!(disk.mount_with(&["-o", "remount,rw"]));
     temp.run(&["resume", "disk/out", "--quiet"]).done();
     assert_eq!(fingerprint(&temp.join("disk/out")), fingerprint(&temp.join("whole")));
 }
 
-/// In the same world a fork is the run that goes on; in another it is not, and says where it comes from. Its parent stays as it was.
+/// In the same world a fork is the run that goes on; in another it is not, and says where it comes
+/// from. Its parent stays as it was.
 #[test]
 fn a_fork_goes_on_from_the_same_state_in_another_world() {
     let temp = TempDir::new();
@@ -420,7 +423,8 @@ fn a_fork_goes_on_from_the_same_state_in_another_world() {
     assert_same(&files(&dir), &before, "the parent");
     temp.run(&["resume", "out", "--quiet"]).done();
     assert_eq!(fingerprint(&temp.join("twin")), fingerprint(&dir));
-    // A fork begins with its parent's trace, so that what the other world changes first can be told.
+    // A fork begins with its parent's trace, so that what the other world changes first can be
+    // told.
     let trace = |name: &str| fs::read(temp.join(name).join(TRACE)).unwrap();
     assert!(trace("twin") == trace("out"));
     let compared = temp.run(&["compare", "out", "slow"]).stdout;

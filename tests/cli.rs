@@ -419,3 +419,19 @@ fn the_command_that_repeats_a_run_is_quoted_for_a_shell() {
     assert_eq!(status.code(), Some(0));
     assert_eq!(RunDir::open(&temp.join("b")).unwrap().scenario, run.scenario);
 }
+
+/// Colours only where a terminal, or whoever sets `CLICOLOR_FORCE`, wants them, and never with
+/// `NO_COLOR`.
+#[test]
+fn colours_are_for_terminals() {
+    let temp = TempDir::new();
+    let said = |variables: &[(&str, &str)]| {
+        let mut command = temp.command(&["run", "fed-avg/tinyy"]);
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(!said(&[]).contains('\u{1b}'));
+    let forced = said(&[("CLICOLOR_FORCE", "1")]);
+    assert!(forced.contains("\u{1b}[1;31merror:\u{1b}[0m"), "{forced:?}");
+    assert!(!said(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]).contains('\u{1b}'));
+}

@@ -1,4 +1,5 @@
-//! Comparisons as a newcomer writes them: what a sweep shows, what its arms share, and which settings differ unnamed.
+//! Comparisons as a newcomer writes them: what a sweep shows, what its arms share, and which
+//! settings differ unnamed.
 
 use crate::support::TempDir;
 use folkmoot_metrics::{RunDir, SweepDir};

@@ -46,7 +46,8 @@ fn threads_windows_and_wire_check_change_no_byte_of_other_algorithms() {
     });
 }
 
-/// Rounds without a deadline whose end nobody announces: they are over when nothing is under way any more.
+/// Rounds without a deadline whose end nobody announces: they are over when nothing is under way
+/// any more.
 #[test]
 fn windows_change_no_byte_of_rounds_that_end_in_silence() {
     let network = "network=Links(uplink: (latency_ms: Uniform(low: 20, high: 200), loss_prob: 0.2), \
@@ -67,7 +68,8 @@ fn windows_change_no_byte_of_rounds_that_end_in_silence() {
     }
 }
 
-/// Observing changes two things: what was asked for stands in `scenario.ron`, and `observations.csv` answers.
+/// Observing changes two things: what was asked for stands in `scenario.ron`, and
+/// `observations.csv` answers.
 fn two_more_metrics_observed_change_nothing_else(card: &[&str], [first, second]: [&str; 2]) {
     let temp = TempDir::new();
     temp.run(&run_args(card, "plain", &[])).done();

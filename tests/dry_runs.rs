@@ -1,4 +1,5 @@
-//! The promise: a dry run sends the messages of the real run, whatever is lost, late or absent, or it warns which it does not.
+//! The promise: a dry run sends the messages of the real run, whatever is lost, late or absent, or
+//! it warns which it does not.
 
 use crate::support::{TempDir, run_args};
 use crate::trials::trials;
@@ -59,7 +60,8 @@ fn same_messages_in(world: &[&str], seeds: &[&str]) {
                     let warned = |warning: &String| warning.starts_with("dry run: ");
                     assert!(!dry.manifest.warnings.iter().any(warned), "{case:?}");
                 }
-                // What stops a run, such as an exchange that nobody got through, stops its dry run at the same time.
+                // What stops a run, such as an exchange that nobody got through, stops its dry run
+                // at the same time.
                 (Err(dry), Err(real)) => {
                     let error = |told: &str| told.lines().find(|line| line.starts_with("error")).map(str::to_owned);
                     assert_eq!(error(&dry), error(&real), "{case:?}, seed {seed}");
@@ -97,7 +99,8 @@ fn of_known_size<'a>(rows: &'a [MessageRow], unknown: &[&str]) -> Vec<&'a Messag
         .collect()
 }
 
-/// Where the size of a message depends on values, the dry run names it, and all others are those of the real run.
+/// Where the size of a message depends on values, the dry run names it, and all others are those of
+/// the real run.
 #[test]
 fn a_dry_run_names_the_messages_whose_size_it_does_not_know() {
     for trial in trials(|file| &file.unknown_sizes) {
@@ -123,7 +126,8 @@ fn a_dry_run_names_the_messages_whose_size_it_does_not_know() {
     }
 }
 
-/// A stop condition that reads scores has no effect in a dry run, which says so in its manifest and on the screen.
+/// A stop condition that reads scores has no effect in a dry run, which says so in its manifest and
+/// on the screen.
 #[test]
 fn a_dry_run_warns_of_stop_conditions_that_read_scores() {
     let temp = TempDir::new();

@@ -1,8 +1,10 @@
-//! The same binary on another CPU: an emulated Haswell, the oldest that has AVX2 and FMA, gives the same fingerprints for every small
-//! card. Where the machine has AVX-512, the kernels for it are compared with those for AVX2; where not, those with an emulation of them.
+//! The same binary on another CPU: an emulated Haswell, the oldest that has AVX2 and FMA, gives the
+//! same fingerprints for every small card. Where the machine has AVX-512, the kernels for it are
+//! compared with those for AVX2; where not, those with an emulation of them.
 //!
-//! It takes `qemu-x86_64` from the package `qemu-user`; where that is missing, each test says so and compares nothing. A vector that
-//! takes the CPU an instruction takes the emulator some hundred, so the cards are shortened, but no phase of any is left out;
+//! It takes `qemu-x86_64` from the package `qemu-user`; where that is missing, each test says so
+//! and compares nothing. A vector that takes the CPU an instruction takes the emulator some
+//! hundred, so the cards are shortened, but no phase of any is left out;
 //! `tests/bench/speed.py bits` runs them at their own lengths, with both kinds of kernels.
 
 use crate::support::{TINY, TempDir, run_args};
@@ -25,7 +27,8 @@ fn emulated(temp: &TempDir, args: &[&str]) -> Option<Output> {
     Some(output.expect("the emulator was found a moment ago"))
 }
 
-/// Runs a shortened card, and verifies on the emulated CPU what it gave. What differs first stands in the message.
+/// Runs a shortened card, and verifies on the emulated CPU what it gave. What differs first stands
+/// in the message.
 #[track_caller]
 fn an_emulated_haswell_verifies(trial: &Trial) {
     let temp = TempDir::new();
@@ -61,7 +64,8 @@ fn an_emulated_haswell_is_not_warned_of() {
 #[test]
 fn every_small_card_is_compared_on_an_emulated_cpu() {
     let listed = TempDir::new().run(&["list"]).done();
-    let cards = listed.split("\n\n").next().unwrap().lines().skip(2);
+    let cards = listed.split("\n\n").find(|block| block.starts_with("cards ("));
+    let cards = cards.unwrap().lines().skip(2);
     let small: Vec<&str> = cards
         .filter_map(|line| line.split_whitespace().next())
         .filter(|name| name.ends_with("small"))

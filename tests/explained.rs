@@ -42,6 +42,11 @@ fn names_of_fields_elsewhere_lead_to_the_fields() {
         ],
     );
     refused("num_clients=4", &["help: --set partition.n_clients=4"]);
+    let option = temp.run(&["run", "fed-avg/tiny", "--lr", "0.1"]);
+    option.refused(&[
+        "unexpected argument '--lr'",
+        "help: fields of a card are set by --set, as in --set strategy.training.learning_rate=VALUE",
+    ]);
     let said = temp.run(&["explain", "lr"]).done();
     assert!(
         said.starts_with("lr is called learning_rate here") && said.contains("strategy.training.learning_rate"),
@@ -49,7 +54,7 @@ fn names_of_fields_elsewhere_lead_to_the_fields() {
     );
     let said = temp.run(&["explain", "fed-avg/tiny"]).done();
     assert!(
-        said.contains("needs    no files") && said.contains("(9 runs)"),
+        said.contains("needs    no files") && said.contains("(9 runs, about "),
         "{said}"
     );
     let said = temp.run(&["explain", "secure"]).done();

@@ -94,7 +94,7 @@ fn what_is_fetched_is_whole_said_and_left_alone_afterwards() {
     assert!(
         ended
             .stderr
-            .contains("d/x/file.bin is there, and is not what the table"),
+            .contains("d/x/file.bin exists, but differs from the published"),
         "{ended:#?}"
     );
     assert_eq!(files(&temp.join("d"))["x/file.bin"], b"mine");
@@ -111,7 +111,7 @@ fn what_has_no_sum_is_said_to_have_none() {
     let said = fetch(&temp).done();
     assert!(
         said.contains(&format!(
-            "not pinned: no sum of it is known, this one has sha256 {}",
+            "not verified, as no checksum is published; sha256 {}",
             sha256(&content())
         )),
         "{said}"
@@ -548,8 +548,8 @@ fn a_full_disk_and_another_fetch_are_named() {
         assert_eq!(ended.code, Some(2), "{ended:#?}");
         let words = [
             "d/x/file.bin.part cannot be written",
-            "free some of the disk",
-            "what has come is kept",
+            "free disk space",
+            "the partial download is kept",
             "repeat with",
         ];
         assert!(words.iter().all(|word| ended.stderr.contains(word)), "{ended:#?}");

@@ -98,7 +98,8 @@ fn a_table_with_several_tasks_or_missing_labels_is_refused_with_the_field_that_n
     assert_eq!(learned.code, Some(0), "{learned:#?}");
 }
 
-/// Files as people have them, each read rightly or refused with the name of its format: the list is `tests/data/cases.csv`.
+/// Files as people have them, each read rightly or refused with the name of its format: the list is
+/// `tests/data/cases.csv`.
 #[test]
 fn files_as_people_have_them_are_read_or_refused_by_name() {
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");

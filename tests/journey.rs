@@ -1,10 +1,12 @@
-//! A user's journey: run a card, read what it leaves, run it again from there, compare, verify and draw.
+//! A user's journey: run a card, read what it leaves, run it again from there, compare, verify and
+//! draw.
 
 use crate::support::{Ended, TINY, TempDir, assert_golden, assert_same, files, result_of, run_args, tiny};
 use folkmoot_metrics::RunDir;
 use std::path::{Path, PathBuf};
 
-/// The files of a finished run and the header of each table: a contract, since other programs read them.
+/// The files of a finished run and the header of each table: a contract, since other programs read
+/// them.
 const TABLES: &[(&str, &str)] = &[
     (
         "rounds.csv",
@@ -205,7 +207,7 @@ fn verify_says_that_the_data_changed_and_repeats_with_them() {
     assert!(
         verified
             .stdout
-            .contains("out: the data edges are not those that were run on"),
+            .contains("out: the data edges have changed since the run"),
         "{verified:#?}"
     );
     std::fs::remove_dir_all(temp.join("my data")).unwrap();

@@ -1,4 +1,5 @@
-//! What a card has a run keep: models, predictions and assignments, which say again what the run's scores say and change nothing of its result.
+//! What a card has a run keep: models, predictions and assignments, which say again what the run's
+//! scores say and change nothing of its result.
 
 use crate::support::{TempDir, run_args};
 use crate::trials::trials;

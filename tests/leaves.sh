@@ -56,7 +56,7 @@ whole)
             UPDATE_GOLDEN=1 cargo test --quiet --workspace "${features[@]}" --test tests -- book:: audit:: cli:: >/dev/null 2>&1 || true
         done
         cargo test --workspace "${features[@]}" --no-fail-fast
-        "$CARGO_TARGET_DIR/debug/folkmoot" list | sed -n '3,/^$/p' | awk 'NF {print $1}' | xargs "$CARGO_TARGET_DIR/debug/folkmoot" check
+        "$CARGO_TARGET_DIR/debug/folkmoot" list | sed -n '/^cards (/,/^$/p' | sed 1,2d | awk 'NF {print $1}' | xargs "$CARGO_TARGET_DIR/debug/folkmoot" check
         echo "without $leaf: built and tested"
     done
     ;;

@@ -55,12 +55,15 @@ fn data_that_cannot_be_written_are_refused_and_leave_nothing() {
     };
     refused(
         &["generate", "Karate", "--to", "k"],
-        &["Karate is not drawn: use data convert"],
+        &["Karate is no generator: use data convert"],
     );
-    refused(&["convert", "Rmat()", "--to", "k"], &["is drawn: use data generate"]);
+    refused(
+        &["convert", "Rmat()", "--to", "k"],
+        &["is a generator: use data generate"],
+    );
     refused(
         &["convert", "Karate", "--to", "there"],
-        &["cannot write there", "is there already"],
+        &["cannot write there", "it exists already"],
     );
     refused(&["convert", "Karate", "--to", "no/k"], &["cannot write no/k"]);
     refused(&["convert", "Karat", "--to", "k"], &["Karate"]);

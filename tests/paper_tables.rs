@@ -1,4 +1,5 @@
-//! What GW-LDP's paper states of its data (its Tables 2 to 4), counted again. Without the data there is nothing to count.
+//! What GW-LDP's paper states of its data (its Tables 2 to 4), counted again. Without the data
+//! there is nothing to count.
 
 use crate::support::real_data;
 use folkmoot_draws::{Purpose, Streams};
@@ -77,8 +78,9 @@ fn table_3_counts_edges_twice() {
     }
 }
 
-/// The neighbourhoods of training nodes: number, mean nodes, edges, and of each the degree. Only Pubmed's with one hop are those that
-/// the paper prints, and its degrees of two hops nearly; printed beside.
+/// The neighbourhoods of training nodes: number, mean nodes, edges, and of each the degree. Only
+/// Pubmed's with one hop are those that the paper prints, and its degrees of two hops nearly;
+/// printed beside.
 #[test]
 fn table_4_holds_for_pubmed() {
     let Some(data) = real_data() else { return };

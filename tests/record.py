@@ -49,7 +49,7 @@ def main():
     for family, runs in sorted(recorded().items()):
         if args.families and family not in args.families:
             continue
-        run, seed, fingerprint, _ = chosen(runs, text + family)
+        run, seed, fingerprint, version = chosen(runs, text + family)
         with tempfile.TemporaryDirectory() as folder:
             # `audit` knows a run by its name in the record, so a file of claims with this run alone makes it.
             claims = pathlib.Path(folder) / "one.ron"
@@ -69,9 +69,12 @@ def main():
             command = [args.program, "audit", str(claims), "--out", f"{folder}/out", "--format", "json"]
             made = subprocess.run(command, capture_output=True, text=True)
             manifests = list(pathlib.Path(folder).glob("out/runs/*/manifest.json"))
-            got = json.loads(manifests[0].read_text())["result_fingerprint"] if manifests else None
-        verdict = "same" if got and got.startswith(fingerprint) else "DIFFERS" if got else "not made"
-        failed += verdict != "same"
+            manifest = json.loads(manifests[0].read_text()) if manifests else {}
+            got = manifest.get("result_fingerprint")
+        # Results have moved since, and the pages mark the row.
+        is_stale = bool(got) and manifest["results_version"] > version
+        verdict = "stale" if is_stale else "same" if got and got.startswith(fingerprint) else "DIFFERS" if got else "not made"
+        failed += verdict not in ("same", "stale")
         print(f"{verdict:9} {family}: {run}, seed {seed}: recorded {fingerprint}, now {(got or made.stderr)[:200].strip()}", flush=True)
     return 1 if failed else 0
 

@@ -23,7 +23,8 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [CARD, more].concat()
 }
 
-/// Lays the finished sweep at `out` as it was before its points 2 and 3: of the latter there is a beginning.
+/// Lays the finished sweep at `out` as it was before its points 2 and 3: of the latter there is a
+/// beginning.
 fn lay_without_two(temp: &TempDir) {
     let mut left = swept().files.clone();
     left.retain(|name, _| !name.starts_with("figures/") && name != "points.csv" && !name.starts_with("points/0002-"));
@@ -131,7 +132,7 @@ fn a_sweep_directory_says_itself_how_to_go_on() {
     assert_same(&result_of(&temp, "out"), &without_timing(&swept().files), "resumed");
     let before = files(&temp.join("out"));
     temp.run(&["resume", "out"])
-        .refused(&["out: is finished, so there is nothing to go on with"]);
+        .refused(&["out: is finished, so there is nothing to resume"]);
     assert_eq!(files(&temp.join("out")), before);
 }
 
@@ -328,7 +329,7 @@ fn a_sweep_that_is_asked_to_stop_says_how_to_go_on_and_goes_on() {
         let command = format!(
             "folkmoot sweep fed-avg/tiny --set strategy.protocol.rounds=2000 --set 'sweep.seeds=[1, 2, 3, 4]' --out {out} --only-missing"
         );
-        assert_eq!(*how, format!("  go on with: {command}"));
+        assert_eq!(*how, format!("  resume with: {command}"));
         let table = std::fs::read_to_string(temp.join(out).join("points.csv")).unwrap();
         assert_eq!(table.lines().count(), n + 1);
         let shown = temp.run(&["show", out]).done();
@@ -395,7 +396,8 @@ fn two_processes_in_one_directory_make_each_point_once() {
     temp.run(&["merge", "out", "--quiet", "--out", "copy"]).done();
 }
 
-/// Runs `script` as root of namespaces of its own, where it may mount a disk at `disk`; `None` if this machine lets us not.
+/// Runs `script` as root of namespaces of its own, where it may mount a disk at `disk`; `None` if
+/// this machine lets us not.
 fn with_a_disk(temp: &TempDir, script: &str, args: &[&str]) -> Option<Ended> {
     std::fs::create_dir_all(temp.join("disk")).unwrap();
     for namespaces in ["-m", "-Urm"] {
@@ -420,7 +422,7 @@ fn a_disk_that_fills_up_or_is_read_only_costs_no_finished_point() {
     };
     ended.refused(&[
         "the disk is full",
-        "go on with: folkmoot sweep fed-avg/tiny",
+        "resume with: folkmoot sweep fed-avg/tiny",
         "--out disk/out --only-missing",
     ]);
     let kept = SweepDir::open(&temp.join("kept/out")).unwrap();

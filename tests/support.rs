@@ -108,7 +108,8 @@ impl Ended {
         self.stdout
     }
 
-    /// Code 2, nothing on stdout, no panic, and each of `words` in the message; returns the message.
+    /// Code 2, nothing on stdout, no panic, and each of `words` in the message; returns the
+    /// message.
     #[track_caller]
     pub(crate) fn refused(self, words: &[&str]) -> String {
         assert_eq!(self.code, Some(2), "{self:#?}");
@@ -150,8 +151,8 @@ pub(crate) fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// The files of a run directory that must be the same for the same scenario: all but the timing, what was observed
-/// besides, and the manifest's command.
+/// The files of a run directory that must be the same for the same scenario: all but the timing,
+/// what was observed besides, and the manifest's command.
 pub(crate) fn result_of(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = files(dir);
     files.remove("timing.csv").expect("a run directory has a timing.csv");
@@ -166,7 +167,8 @@ pub(crate) fn result_of(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// Fails naming the first file in which two directories differ, as [`files`] or [`result_of`] read them.
+/// Fails naming the first file in which two directories differ, as [`files`] or [`result_of`] read
+/// them.
 #[track_caller]
 pub(crate) fn assert_same(a: &BTreeMap<String, Vec<u8>>, b: &BTreeMap<String, Vec<u8>>, what: &str) {
     let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
@@ -219,7 +221,8 @@ pub(crate) fn lay(files: &BTreeMap<String, Vec<u8>>, temp: &TempDir, name: &str)
     temp.join(name)
 }
 
-/// A card whose run takes a fraction of a second: three clients on a graph of 34 nodes, with latencies, attacks and artifacts.
+/// A card whose run takes a fraction of a second: three clients on a graph of 34 nodes, with
+/// latencies, attacks and artifacts.
 pub(crate) const TINY: &str = "fed-avg/tiny";
 
 /// `folkmoot run fed-avg/tiny`.

@@ -231,7 +231,8 @@ fn what_nothing_packs_is_compressed_once_beside_what_codecs_pack() {
     assert!(points.iter().all(|row| !row.summary.contains_key("compression_up")));
 }
 
-/// What a strategy does not count itself: how clients fare and how the graph is cut, from what its runs leave.
+/// What a strategy does not count itself: how clients fare and how the graph is cut, from what its
+/// runs leave.
 #[test]
 fn a_sweep_says_how_clients_fare_and_what_is_cut_whatever_the_strategy() {
     let temp = TempDir::new();
@@ -373,4 +374,81 @@ fn as_many_points_as_are_allowed_are_checked_in_little_memory() {
     temp.write("many.ron", card(format!("axes: {{ {many} }}")));
     temp.run(&["check", "many.ron"])
         .refused(&["has 20000 axes, at most 64 are allowed"]);
+}
+
+/// Two sweeps are compared configuration by configuration, by the metrics that both have.
+#[test]
+fn two_sweeps_are_compared_by_their_metrics() {
+    let temp = TempDir::new();
+    let sweep = |out: &str, more: &[&str]| {
+        let args = [
+            "sweep",
+            TINY,
+            "--quiet",
+            "--out",
+            out,
+            "--set",
+            "strategy.protocol.rounds=4",
+            "--set",
+            "sweep.seeds=[1, 2, 3]",
+        ];
+        let more = more.iter().flat_map(|set| ["--set", *set]);
+        temp.run(&args.into_iter().chain(more).collect::<Vec<&str>>()).done();
+    };
+    sweep("a", &[]);
+    sweep("same", &[]);
+    sweep("b", &["strategy.training.learning_rate=0.001", "sweep.seeds=[1, 2, 4]"]);
+    sweep("c", &["sweep.axes={\"cohort\": [All, Size(n: 2)]}"]);
+    let same = temp.run(&["compare", "a", "same"]).done();
+    assert_eq!(same, "no difference in the metrics of 9 runs that both sweeps have\n");
+    let said = temp.run(&["compare", "a", "b"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let text = &said.stdout;
+    for words in [
+        "strategy.training.learning_rate: 0.3 against 0.001",
+        "seeds only in a: 3\nseeds only in b: 4",
+        "6 configurations × 2 seeds",
+        "vs a",
+        "±: half-width of the 95 % confidence interval",
+    ] {
+        assert!(text.contains(words), "no {words:?} in {text}");
+    }
+    // The difference in the table is that of the points.
+    let (a, b) = (
+        SweepDir::open(&temp.join("a")).unwrap(),
+        SweepDir::open(&temp.join("b")).unwrap(),
+    );
+    let beside = a.beside(&b, ["a", "b"]).unwrap();
+    assert_eq!((beside.n_same, beside.both.points.len()), (0, 12));
+    let arms = folkmoot_metrics::findings::arms(&beside.both);
+    let found = folkmoot_metrics::findings::contrasts(&beside.both, &arms);
+    let accuracy = found.iter().find(|finding| finding.metric == "test_accuracy").unwrap();
+    assert_eq!(accuracy.differences.len(), 3);
+    for difference in &accuracy.differences {
+        let values = &arms[difference.arms[0]].values[1..];
+        let of = |sweep: &SweepDir, seed: u64| {
+            let row = sweep
+                .points
+                .iter()
+                .find(|row| row.values == values && row.seed == seed)
+                .unwrap();
+            row.summary["test_accuracy"]
+        };
+        let mean = [1, 2].iter().map(|seed| of(&b, *seed) - of(&a, *seed)).sum::<f64>() / 2.0;
+        assert!((difference.paired.mean - mean).abs() < 1e-12);
+    }
+    temp.run(&["compare", "a", "c"])
+        .refused(&["the sweeps vary different fields: dropout.prob in the first, cohort in the second"]);
+    temp.run(&[
+        "run",
+        TINY,
+        "--quiet",
+        "--out",
+        "run",
+        "--set",
+        "strategy.protocol.rounds=2",
+    ])
+    .done();
+    temp.run(&["compare", "run", "a"])
+        .refused(&["a is a sweep and run is not", "help: give two sweeps, or two runs"]);
 }

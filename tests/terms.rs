@@ -63,7 +63,8 @@ fn every_table_that_a_run_leaves_is_known_by_its_columns() {
     assert_eq!(unseen.collect::<BTreeSet<String>>(), rest);
 }
 
-/// Tables of artifacts that no crate of algorithms names, since the one that wrote them has been deleted.
+/// Tables of artifacts that no crate of algorithms names, since the one that wrote them has been
+/// deleted.
 fn tables_without_writer() -> Vec<String> {
     let declared = std::fs::read_to_string(root().join("metrics/src/artifacts.rs")).unwrap();
     let declared: Vec<(&str, &str)> = declared

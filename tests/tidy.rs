@@ -34,7 +34,8 @@ fn sources() -> Vec<(String, String)> {
     texts(CODE, |name| name.ends_with(".rs"))
 }
 
-/// The lines that are program, with their numbers: neither comments nor a module's tests, which end it or lie in a file of their own.
+/// The lines that are program, with their numbers: neither comments nor a module's tests, which end
+/// it or lie in a file of their own.
 fn program(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let next = text.lines().skip(1).chain([""]);
     let lines = text.lines().zip(next).zip(1..);
@@ -377,7 +378,8 @@ fn names(text: &str, word: &str) -> bool {
     })
 }
 
-/// Cards of a folder of scenarios by what a test would call them: `FOLDER/`, or the name of one that lies in none.
+/// Cards of a folder of scenarios by what a test would call them: `FOLDER/`, or the name of one
+/// that lies in none.
 fn cards_of(folder: &str) -> BTreeSet<String> {
     let dir = root().join("scenarios").join(folder).join("cards");
     let names = crate::support::TempDir::names_in(&dir).into_iter();
@@ -429,7 +431,8 @@ fn assert_unnamed(texts: Vec<(String, String)>, words: &[(String, String)]) {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// A leaf can be deleted, and its tests with it: no other test names its cards or algorithms. Rows of `trials.json` do.
+/// A leaf can be deleted, and its tests with it: no other test names its cards or algorithms. Rows
+/// of `trials.json` do.
 #[test]
 fn no_test_outside_a_leaf_names_its_cards_or_algorithms() {
     let is_text = |name: &str| {
@@ -440,8 +443,8 @@ fn no_test_outside_a_leaf_names_its_cards_or_algorithms() {
     assert_unnamed(texts(&["tests", "sim/python/tests"], is_text), &words_of_leaves());
 }
 
-/// No text is left with a card or a path of a leaf that has been deleted: others than a leaf's own, and than generated ones,
-/// name neither.
+/// No text is left with a card or a path of a leaf that has been deleted: others than a leaf's own,
+/// and than generated ones, name neither.
 #[test]
 fn no_text_outside_a_leaf_names_its_cards_or_paths() {
     let mut words = words_of_leaves();

@@ -1,4 +1,5 @@
-//! Traced runs: what the trace tells is what was counted, whatever threads play it, and tracing changes nothing.
+//! Traced runs: what the trace tells is what was counted, whatever threads play it, and tracing
+//! changes nothing.
 
 use crate::support::{ROUGH, TINY, TempDir, assert_same, result_of, run_args};
 use crate::trials::{Trial, trials};
@@ -190,7 +191,8 @@ fn what_cannot_be_traced_is_refused_with_a_way() {
         .refused(&["--trace-clients"]);
 }
 
-/// A traced run is drawn, whatever figures the card names; one that is not, and one in which nothing takes time, is not.
+/// A traced run is drawn, whatever figures the card names; one that is not, and one in which
+/// nothing takes time, is not.
 #[test]
 fn who_worked_when_is_drawn_of_a_traced_run() {
     let temp = TempDir::new();

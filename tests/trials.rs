@@ -1,14 +1,17 @@
-//! Cards and settings with which algorithms are tried: each folder of scenarios has its own in `trials.json`, so that a test names no
-//! algorithm, and one that is deleted takes its rows with it.
+//! Cards and settings with which algorithms are tried: each folder of scenarios has its own in
+//! `trials.json`, so that a test names no algorithm, and one that is deleted takes its rows with
+//! it.
 //!
-//! A file has lists of rows, one list for each test ([`File`] says which), and a row is a card of that folder with settings, such as
+//! A file has lists of rows, one list for each test ([`File`] says which), and a row is a card of
+//! that folder with settings, such as
 //!
 //! ```json
 //! { "card": "fed-avg/small", "with": ["coming and going"], "set": ["strategy.protocol.rounds=4"], "dry_run": true }
 //! ```
 //!
-//! `set` is what `--set` takes; `with` names lists of settings below `shared` in the same file, which come before those of `set`. The
-//! other fields of a row are those of [`Row`]. Programs in Python read the same files by `tests/trials.py`.
+//! `set` is what `--set` takes; `with` names lists of settings below `shared` in the same file,
+//! which come before those of `set`. The other fields of a row are those of [`Row`]. Programs in
+//! Python read the same files by `tests/trials.py`.
 
 use crate::support::root;
 use folkmoot_scenarios::cards;
@@ -26,7 +29,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) struct File {
     /// Settings that several rows share, by a name.
     shared: BTreeMap<String, Vec<String>>,
-    /// Runs that are the same for any number of threads, with windows and without (`determinism.rs`).
+    /// Runs that are the same for any number of threads, with windows and without
+    /// (`determinism.rs`).
     pub(crate) same_bytes: Vec<Row>,
     /// Runs to which observed `counters` add one table and change nothing else (`determinism.rs`).
     pub(crate) observed: Vec<Row>,
@@ -38,7 +42,8 @@ pub(crate) struct File {
     pub(crate) dry_runs: Vec<Row>,
     /// Runs whose dry runs do not know the sizes of messages of these `kinds` (`dry_runs.rs`).
     pub(crate) unknown_sizes: Vec<Row>,
-    /// Runs, or with `dry_run` dry runs, that are stopped and resumed (`checkpoints/strategies.rs`).
+    /// Runs, or with `dry_run` dry runs, that are stopped and resumed
+    /// (`checkpoints/strategies.rs`).
     pub(crate) stops: Vec<Row>,
     /// Algorithms that keep one model, on the test's `data` (`kept.rs`).
     pub(crate) keeps: Vec<Row>,
@@ -77,7 +82,6 @@ pub(crate) struct Row {
     /// Whether the run is a dry run.
     #[serde(default)]
     dry_run: bool,
-    /// Kinds of messages.
     #[serde(default)]
     kinds: Vec<String>,
     /// Counters of the strategy.
@@ -220,7 +224,8 @@ fn trial(folder: &str, file: &File, row: &Row) -> Trial {
     }
 }
 
-/// Tries rows on as many threads as the machine has cores; each takes the next row, so that a long one holds up no other.
+/// Tries rows on as many threads as the machine has cores; each takes the next row, so that a long
+/// one holds up no other.
 pub(crate) fn on_all_cores(rows: &[Trial], tries: impl Fn(&Trial) + Sync) {
     let next = AtomicUsize::new(0);
     let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -245,7 +250,8 @@ fn legal(list: &str, trial: &Trial, registry: &Registry) -> Scenario {
     scenario.unwrap_or_else(|problems| panic!("{list}: {}: {problems}", trial.name()))
 }
 
-/// A row is found out here if it is of another card or has a setting that there is not, and an algorithm if it has no row.
+/// A row is found out here if it is of another card or has a setting that there is not, and an
+/// algorithm if it has no row.
 #[test]
 fn every_row_is_legal_and_every_algorithm_has_rows() {
     let registry = folkmoot::shipped();
@@ -337,7 +343,8 @@ fn every_row_of_speeds_can_be_measured() {
     assert!(names.contains("fedavg"), "{names:?}");
 }
 
-/// The record of result hashes has the cards that there are, and what shortens them names some of them.
+/// The record of result hashes has the cards that there are, and what shortens them names some of
+/// them.
 #[test]
 fn every_card_has_a_recorded_hash() {
     for (folder, file) in folders() {

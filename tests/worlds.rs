@@ -1,4 +1,5 @@
-//! Worlds from the card to the run directory: measured ones, days, regions that fail, and work that is done in part.
+//! Worlds from the card to the run directory: measured ones, days, regions that fail, and work that
+//! is done in part.
 
 use crate::support::{TempDir, assert_same, real_data, result_of, run_args};
 use folkmoot_metrics::RunDir;
@@ -146,7 +147,8 @@ fn regions_take_their_clients_with_them_and_days_come_back() {
     ];
     temp.run(&run_args(&card, "out", &["--threads", "2"])).done();
     let run = RunDir::open(&temp.join("out")).unwrap();
-    // Whatever else a client misses, it misses what its whole region does: from some instant on they are all away.
+    // Whatever else a client misses, it misses what its whole region does: from some instant on
+    // they are all away.
     for region in [0..5, 5..10] {
         let of = |client: u32| run.absences.iter().filter(move |row| row.client == client);
         let shared = of(region.start).filter(|row| {

@@ -1,4 +1,5 @@
-//! What a run has come to in numbers: those that answer its card's question, each with its words, references and meaning.
+//! What a run has come to in numbers: those that answer its card's question, each with its words,
+//! references and meaning.
 
 use crate::key::{MetricKey, base, in_words, reference_label};
 use crate::metric::Unit;
@@ -54,7 +55,8 @@ impl Answer {
     }
 }
 
-/// The names of the numbers that answer a question: the `headline`, and what it took to reach targets.
+/// The names of the numbers that answer a question: the `headline`, and what it took to reach
+/// targets.
 pub fn answers(headline: &[String], summary: &BTreeMap<String, f64>) -> Vec<String> {
     let mut names = headline.to_vec();
     let targets = summary.keys().filter_map(|name| Target::of_name(name, target::REACHED));
@@ -68,9 +70,11 @@ pub fn answers(headline: &[String], summary: &BTreeMap<String, f64>) -> Vec<Stri
     names
 }
 
-/// What the numbers of a run show that its reader must know: a model that is no better than the constant answer.
+/// What the numbers of a run show that its reader must know: a model that is no better than the
+/// constant answer.
 ///
-/// Warnings of a run's sheet are counted in the summary, and so part of its fingerprint; these came later, and are not.
+/// Warnings of a run's sheet are counted in the summary, and so part of its fingerprint; these came
+/// later, and are not.
 pub fn lints(summary: &BTreeMap<String, f64>) -> Vec<String> {
     const SCORE: &str = "test_accuracy";
     let constant = summary.get(&MetricKey::of(SCORE).against(MAJORITY_CLASS).to_string());
@@ -87,11 +91,13 @@ pub fn lints(summary: &BTreeMap<String, f64>) -> Vec<String> {
     }
 }
 
-/// Adds to a run's numbers what its other files say besides: of one graph in pieces how many edges are cut, from its manifest, and of clients that
-/// are scored one by one the worst 10 %, the spread and the validation accuracy, from `client_scores.csv`; and each control as a reference of its metric,
-/// `metric@control`, from `controls.csv`. What its summary has stays as it is.
+/// Adds to a run's numbers what its other files say besides: of one graph in pieces how many edges
+/// are cut, from its manifest, and of clients that are scored one by one the worst 10 %, the spread
+/// and the validation accuracy, from `client_scores.csv`; and each control as a reference of its
+/// metric, `metric@control`, from `controls.csv`. What its summary has stays as it is.
 ///
-/// `summary.json` has them, too, but not the part of it that the fingerprint is taken of; that of an older version goes without them.
+/// `summary.json` has them, too, but not the part of it that the fingerprint is taken of; that of
+/// an older version goes without them.
 pub fn complete(
     (division, clients, controls): (Option<&Division>, &[ClientScoreRow], &[ControlRow]),
     summary: &mut BTreeMap<String, f64>,
@@ -170,7 +176,8 @@ impl Numbers<'_> {
         }
     }
 
-    /// The points of the number's curve, if it has one: in the order of what they are over, and no more than can be read at once.
+    /// The points of the number's curve, if it has one: in the order of what they are over, and no
+    /// more than can be read at once.
     fn points(&self, name: &str) -> Vec<(String, f64)> {
         if self.summary.contains_key(name) {
             return Vec::new();

@@ -1,5 +1,6 @@
-//! The tables that runs leave below `artifacts/`: what each is called, and what its columns are. Whoever writes one takes its name and its
-//! first line from here, and so no column is there that `explain` does not know.
+//! The tables that runs leave below `artifacts/`: what each is called, and what its columns are.
+//! Whoever writes one takes its name and its first line from here, and so no column is there that
+//! `explain` does not know.
 
 use crate::table::{Column, column};
 
@@ -13,7 +14,8 @@ pub struct ArtifactTable {
 }
 
 impl ArtifactTable {
-    /// Its first line, with what the last column stands for behind the columns that are always there.
+    /// Its first line, with what the last column stands for behind the columns that are always
+    /// there.
     pub fn header(&self, more: &[String]) -> String {
         let always = self.columns.iter().map(|column| column.name);
         let always = always.filter(|name| !name.contains('*'));
@@ -216,7 +218,8 @@ pub const MODEL: &str = "model.npy";
 /// The last models of clients that have models of their own, a row each.
 pub const OWN_MODELS: &str = "own_models.npy";
 
-/// The files that a card has a run keep. They are no part of the fingerprint: the result is the same without them.
+/// The files that a card has a run keep. They are no part of the fingerprint: the result is the
+/// same without them.
 pub const KEPT: [&str; 6] = [
     MODEL,
     OWN_MODELS,
@@ -226,7 +229,6 @@ pub const KEPT: [&str; 6] = [
     ASSIGNMENT.file,
 ];
 
-/// All of them.
 pub const ARTIFACT_TABLES: [ArtifactTable; 14] = [
     PREDICTIONS,
     OWN_PREDICTIONS,

@@ -21,7 +21,8 @@ impl<T> Default for ByRound<T> {
 }
 
 impl<T> ByRound<T> {
-    /// The value of `round`; where there is none, it is made with those of the rounds between it and the others.
+    /// The value of `round`; where there is none, it is made with those of the rounds between it
+    /// and the others.
     #[inline]
     pub fn at(&mut self, round: Round, blank: impl FnMut() -> T) -> &mut T {
         // Of a round before the first this is no place.

@@ -41,8 +41,9 @@ impl fmt::Display for Difference {
 
 /// The first difference between the results in `a` and `b`, or `None` if they are equal.
 ///
-/// Compared are the files of the fingerprint, in its order: the tables cell by cell, the summary name by name, artifacts
-/// by size and first differing byte. The scenario, the manifest and the timing are not results.
+/// Compared are the files of the fingerprint, in its order: the tables cell by cell, the summary
+/// name by name, artifacts by size and first differing byte. The scenario, the manifest and the
+/// timing are not results.
 ///
 /// # Errors
 ///
@@ -104,8 +105,8 @@ fn compare_tables(name: &str, a: &Path, b: &Path) -> Result<Option<Difference>, 
     Ok(None)
 }
 
-/// A table's cells; none where an unfinished run has not written the table yet. Readings that an earlier version wrote
-/// among the scores count as those of `readings.csv`.
+/// A table's cells; none where an unfinished run has not written the table yet. Readings that an
+/// earlier version wrote among the scores count as those of `readings.csv`.
 fn cells(name: &str, dir: &Path) -> Result<Cells, ReadError> {
     let table = |name: &str| match dir.join(name) {
         path if path.exists() => decode_cells(&read_bytes(&path)?).map_err(|error| ReadError::Table { path, error }),

@@ -1,7 +1,9 @@
-//! What was reached when, and at what price: every score of a run beside the time and the bytes spent until then.
+//! What was reached when, and at what price: every score of a run beside the time and the bytes
+//! spent until then.
 //!
-//! Promises: one sum of bytes for tables, exports and figures; integers, so that it is exact; the order of `scores.csv`.
-//! Leaves out: means over seeds, which are the business of whoever has several runs.
+//! Promises: one sum of bytes for tables, exports and figures; integers, so that it is exact; the
+//! order of `scores.csv`. Leaves out: means over seeds, which are the business of whoever has
+//! several runs.
 
 use crate::key::score_name;
 use crate::records::{MessageRow, ScoreRow};
@@ -16,9 +18,9 @@ pub struct CurvePoint {
     pub round: u32,
     /// Virtual seconds since the start.
     pub virtual_s: f64,
-    /// Bytes on the wire in that round and all before it: payload, headers and retries of every message in either direction.
+    /// Bytes on the wire in that round and all before it: payload, headers and retries of every
+    /// message in either direction.
     pub bytes: u64,
-    /// The score.
     pub value: f64,
     /// How many samples it is over.
     pub n: u64,
@@ -29,7 +31,6 @@ pub struct CurvePoint {
 pub struct Curve {
     /// The part of the data, or `all`.
     pub split: String,
-    /// The metric's name.
     pub metric: String,
     /// Its values in the order of `scores.csv`.
     pub points: Vec<CurvePoint>,
@@ -42,7 +43,8 @@ impl Curve {
     }
 }
 
-/// Whether so much virtual time is a duration: the clock of an ideal world, in which nothing takes time, counts hops in nanoseconds.
+/// Whether so much virtual time is a duration: the clock of an ideal world, in which nothing takes
+/// time, counts hops in nanoseconds.
 pub fn has_durations(virtual_s: f64) -> bool {
     virtual_s >= 1e-3
 }

@@ -31,9 +31,7 @@ pub struct Export {
 pub struct ExportedRun {
     /// The value of each axis.
     pub values: Vec<String>,
-    /// The seed.
     pub seed: u64,
-    /// Its scores.
     pub curves: Vec<Curve>,
 }
 
@@ -74,7 +72,6 @@ impl Export {
         self.axes.iter().map(|axis| axis.path.as_str()).chain(COLUMNS).collect()
     }
 
-    /// The table's rows.
     fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         self.runs.iter().flat_map(|run| {
             let curves = run.curves.iter();

@@ -1,11 +1,11 @@
-//! The figures that runs and sweeps have, by their names below `figures/`: what a card may ask for, and what each shows.
+//! The figures that runs and sweeps have, by their names below `figures/`: what a card may ask for,
+//! and what each shows.
 
 /// Tables of numbers over seeds, drawn as panels of curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableFigure {
     /// Its name below `figures/`.
     pub name: String,
-    /// Its heading.
     pub title: String,
     /// What lies along x, of all panels.
     pub x: String,
@@ -16,10 +16,8 @@ pub struct TableFigure {
 /// What each seed says at each x, ascending.
 pub type TableCurve = Vec<(f64, Vec<f64>)>;
 
-/// One of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TablePanel {
-    /// What is measured.
     pub y: String,
     /// A curve a row, with its name.
     pub rows: Vec<(String, TableCurve)>,
@@ -53,7 +51,6 @@ const fn of_both(name: &'static str, about: &'static str) -> KnownFigure {
     KnownFigure { name, of, about }
 }
 
-/// All of them.
 pub const FIGURES: [KnownFigure; 30] = [
     of_run(
         "messages-by-round",
@@ -156,9 +153,15 @@ pub const FIGURES: [KnownFigure; 30] = [
     ),
 ];
 
-/// The figures that a name stands for: `*` on either side stands for anything, and there for something.
+/// Today's name of a figure that a card may call by an earlier one.
+pub fn present(name: &str) -> &str {
+    if name == "split" { "partition" } else { name }
+}
+
+/// The figures that a name stands for: `*` on either side stands for anything, and there for
+/// something.
 pub fn figures_called(name: &str) -> impl Iterator<Item = &'static KnownFigure> {
-    let name = match name {
+    let name = match present(name) {
         "messages-and-bytes" => "headline",
         name => name,
     };
@@ -167,13 +170,12 @@ pub fn figures_called(name: &str) -> impl Iterator<Item = &'static KnownFigure> 
         .filter(move |known| is_called(&known.name.replace('*', "?*"), name))
 }
 
-/// Whether a name is a wanted one, or some text is called as both say: `*` stands for anything, `?` for one character.
-///
-/// A wanted `split` is `partition`, its name today.
+/// Whether a name is a wanted one, or some text is called as both say: `*` stands for anything, `?`
+/// for one character.
 pub fn is_called(name: &str, wanted: &str) -> bool {
-    let wanted = if wanted == "split" { "partition" } else { wanted };
     let (name, wanted): (Vec<char>, Vec<char>) = (name.chars().collect(), wanted.chars().collect());
-    // Whether what stands behind a place of the name fits each place of the wanted one, from behind.
+    // Whether what stands behind a place of the name fits each place of the wanted one, from
+    // behind.
     let mut behind: Vec<bool> = Vec::new();
     for at in (0..=name.len()).rev() {
         let mut here = vec![false; wanted.len() + 1];

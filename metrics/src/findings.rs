@@ -54,7 +54,6 @@ pub struct Cell {
 /// What it took to reach a target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reached {
-    /// The score.
     pub score: String,
     /// What it was to be.
     pub value: f64,
@@ -139,8 +138,8 @@ pub fn arms(sweep: &SweepDir) -> Vec<Arm<'_>> {
     arms
 }
 
-/// The primary metrics: those of the card, else those of its strategies. A sweep without any, as recorded by earlier versions, shows what
-/// every run has.
+/// The primary metrics: those of the card, else those of its strategies. A sweep without any, as
+/// recorded by earlier versions, shows what every run has.
 fn headline(sweep: &SweepDir) -> Vec<String> {
     match sweep.manifest.headline.as_slice() {
         [] => ["messages_sent", "messages_dropped", "payload_bytes", "virtual_s"]
@@ -203,7 +202,8 @@ pub fn targets(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Reached> {
     names.into_iter().filter_map(of_name).collect()
 }
 
-/// The warnings of a sweep, then those of its runs, a line for each arm and thing: numbers in it are those of the first run that says it.
+/// The warnings of a sweep, then those of its runs, a line for each arm and thing: numbers in it
+/// are those of the first run that says it.
 ///
 /// # Errors
 ///

@@ -11,9 +11,7 @@ pub struct ClientId(pub u32);
 /// One end of a message: the server or a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Party {
-    /// The one server.
     Server,
-    /// A client.
     Client(ClientId),
 }
 
@@ -44,7 +42,8 @@ impl fmt::Display for Party {
     }
 }
 
-/// A round of the protocol, numbered from 0; what round 0 holds is the strategy's to say (FedWalk: the set-up).
+/// A round of the protocol, numbered from 0; what round 0 holds is the strategy's to say (FedWalk:
+/// the set-up).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Round(pub u32);
 
@@ -85,8 +84,8 @@ impl SimSpan {
     /// Longer than every run.
     pub const FOREVER: SimSpan = SimSpan(u64::MAX);
 
-    /// The span of `s` seconds, rounded to the nearest nanosecond; negative and NaN give zero, too large gives
-    /// [`SimSpan::FOREVER`].
+    /// The span of `s` seconds, rounded to the nearest nanosecond; negative and NaN give zero, too
+    /// large gives [`SimSpan::FOREVER`].
     pub fn from_secs(s: f64) -> Self {
         SimSpan((s * 1e9).round() as u64)
     }
@@ -158,7 +157,8 @@ impl Direction {
     /// All directions, in the order of the ledger's rows.
     pub const ALL: [Direction; 3] = [Direction::Uplink, Direction::Downlink, Direction::Peer];
 
-    /// The direction of a message between two parties; the server's messages to itself count as downlink.
+    /// The direction of a message between two parties; the server's messages to itself count as
+    /// downlink.
     pub fn between(from: Party, to: Party) -> Self {
         match (from, to) {
             (Party::Server, _) => Direction::Downlink,

@@ -6,8 +6,8 @@
 //!
 //! Every part except the metric may be absent. Tables, summaries and cards hold names as text.
 //!
-//! Promises: no text is rejected, and what is parsed prints as the same text. A bracket or a suffix that does not follow
-//! the form belongs to the metric.
+//! Promises: no text is rejected, and what is parsed prints as the same text. A bracket or a suffix
+//! that does not follow the form belongs to the metric.
 
 use std::fmt;
 
@@ -64,7 +64,6 @@ pub const MARKS: [(&str, &str); 2] = [
 pub struct MetricKey<'a> {
     /// The split that is scored: of a parsed name `train`, `validation` or `test`.
     pub split: Option<&'a str>,
-    /// What is measured.
     pub metric: &'a str,
     /// The statistic over repetitions: of a parsed name `std` or `standard_error`.
     pub suffix: Option<&'a str>,
@@ -176,8 +175,8 @@ fn marks(name: &str) -> (&str, Option<(&str, &str)>, Option<&str>) {
     }
 }
 
-/// The name that the points and references of a metric share: `micro_f1` of `micro_f1[train_ratio=0.5]` and of
-/// `micro_f1@clean`.
+/// The name that the points and references of a metric share: `micro_f1` of
+/// `micro_f1[train_ratio=0.5]` and of `micro_f1@clean`.
 pub fn base(name: &str) -> &str {
     marks(name).0
 }
@@ -192,7 +191,8 @@ pub fn reference_label<'a>(name: &'a str, of: &str) -> Option<&'a str> {
     name.strip_prefix(of)?.strip_prefix('@')
 }
 
-/// The point and the reference of a name in words, to follow those of the metric; blank where it has neither.
+/// The point and the reference of a name in words, to follow those of the metric; blank where it
+/// has neither.
 pub fn in_words(name: &str) -> String {
     let key = MetricKey::parse(name);
     let at = key.at.map(|(parameter, value)| format!(", {parameter} {value}"));

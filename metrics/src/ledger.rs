@@ -1,7 +1,8 @@
 //! The ledger: every message and byte, by phase, round, kind and direction.
 //!
-//! It owns integer counters only, so merging ledgers is exact in any order. A message is counted in the round of the
-//! event that caused it and stays in that row until it is delivered, dropped or left in flight at the end.
+//! It owns integer counters only, so merging ledgers is exact in any order. A message is counted in
+//! the round of the event that caused it and stays in that row until it is delivered, dropped or
+//! left in flight at the end.
 
 use crate::by_round::ByRound;
 use crate::ids::{Direction, Round};
@@ -15,7 +16,8 @@ pub struct Kind {
     pub phase: &'static str,
     /// The name, unique within the phase.
     pub name: &'static str,
-    /// Whether the content of messages of this kind is made in full; of the others only the size is counted.
+    /// Whether the content of messages of this kind is made in full; of the others only the size is
+    /// counted.
     pub materialised: bool,
 }
 
@@ -89,7 +91,8 @@ impl Cell {
 #[derive(Clone, Debug)]
 pub struct Ledger {
     kinds: Vec<Kind>,
-    /// Of a round `kinds.len() * 3` cells: kinds in order, directions in [`Direction::ALL`]'s order.
+    /// Of a round `kinds.len() * 3` cells: kinds in order, directions in [`Direction::ALL`]'s
+    /// order.
     rounds: ByRound<Vec<Cell>>,
 }
 
@@ -139,7 +142,8 @@ impl Ledger {
         self.rounds
     }
 
-    /// A ledger of these kinds with counters as [`Ledger::cells`] gives them; `None` where they are those of other kinds.
+    /// A ledger of these kinds with counters as [`Ledger::cells`] gives them; `None` where they are
+    /// those of other kinds.
     pub fn with_cells(kinds: impl Into<Vec<Kind>>, rounds: ByRound<Vec<Cell>>) -> Option<Self> {
         let kinds = kinds.into();
         let width = kinds.len() * Direction::ALL.len();
@@ -157,8 +161,8 @@ impl Ledger {
         }
     }
 
-    /// Every row that counts something, ordered by phase and kind as the strategy lists them, then round, then
-    /// direction.
+    /// Every row that counts something, ordered by phase and kind as the strategy lists them, then
+    /// round, then direction.
     pub fn rows(&self) -> impl Iterator<Item = (Kind, Round, Direction, &Cell)> {
         let width = Direction::ALL.len();
         (0..self.kinds.len() * width).flat_map(move |i| {
@@ -169,7 +173,8 @@ impl Ledger {
         })
     }
 
-    /// The rows of `messages.csv`; `expected` gives the count that theory predicts for a row, if it does.
+    /// The rows of `messages.csv`; `expected` gives the count that theory predicts for a row, if it
+    /// does.
     pub fn message_rows(&self, expected: impl Fn(Kind, Round, Direction) -> Option<f64>) -> Vec<MessageRow> {
         self.rows()
             .map(|(kind, round, direction, cell)| MessageRow {
@@ -197,7 +202,8 @@ impl Ledger {
         total
     }
 
-    /// The first row in which sent differs from delivered + dropped + in flight, if any: always a bug of the engine.
+    /// The first row in which sent differs from delivered + dropped + in flight, if any: always a
+    /// bug of the engine.
     pub fn unbalanced(&self) -> Option<(Kind, Round, Direction)> {
         self.rows()
             .find(|(.., cell)| cell.sent != cell.delivered + cell.dropped_total() + cell.in_flight)

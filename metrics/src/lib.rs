@@ -2,19 +2,23 @@
 //!
 //! - [`ids`]: clients, parties, rounds, virtual time, bytes. Every crate speaks of these types.
 //! - [`ledger`]: every message and byte by phase, round, kind and direction.
-//! - [`records`]: the rows of the run directory's tables; [`table`]: their CSV text; [`artifacts`]: the tables that strategies leave besides.
+//! - [`records`]: the rows of the run directory's tables; [`table`]: their CSV text; [`artifacts`]:
+//!   the tables that strategies leave besides.
 //! - [`key`]: the names of metrics, written and taken apart.
 //! - [`term`]: what metrics mean: words, unit, bounds and which values are better.
-//! - [`Numbers`]: what a run has come to, put into words; [`findings`]: what a sweep has; [`words`]: numbers as people read them.
+//! - [`Numbers`]: what a run has come to, put into words; [`findings`]: what a sweep has;
+//!   [`words`]: numbers as people read them.
 //! - [`Spread`]: mean, deviation and interval of what several runs say.
-//! - [`curves`]: a run's scores beside the time and the bytes spent until then; [`target`]: what it took to reach one.
+//! - [`curves`]: a run's scores beside the time and the bytes spent until then; [`target`]: what it
+//!   took to reach one.
 //! - [`export`]: the same for all points of a sweep, in forms that other programs read.
 //! - [`npy`]: arrays as artifacts hold them and data sets bring them.
 //! - [`trace`]: what happened in a run, event by event.
-//! - [`run_dir`]: the run directory, written and read back; [`sweep_dir`]: many of them; [`compare`]: the first difference.
+//! - [`run_dir`]: the run directory, written and read back; [`sweep_dir`]: many of them;
+//!   [`compare`]: the first difference.
 //!
-//! Promises: counts are integers and merging two ledgers is exact, so no total depends on the order of events or the
-//! number of threads.
+//! Promises: counts are integers and merging two ledgers is exact, so no total depends on the order
+//! of events or the number of threads.
 //!
 //! ```
 //! use folkmoot_metrics::{Direction, Kind, Ledger, Round};

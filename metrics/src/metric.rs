@@ -3,22 +3,20 @@
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// What a number counts or measures; `manifest.json` and `sweep.json` say it of each metric that has one.
+/// What a number counts or measures; `manifest.json` and `sweep.json` say it of each metric that
+/// has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// A plain number.
     #[default]
     Number,
     /// A number of things.
     Count,
     /// A part of a whole, as a share of 1.
     Share,
-    /// Bytes.
     Bytes,
     /// Bytes a second.
     BytesPerSecond,
-    /// Seconds.
     Seconds,
 }
 
@@ -42,10 +40,10 @@ impl Unit {
     }
 }
 
-/// A metric by its name: in lower case with underscores, and the same in every table. A bare name is that of a plain number.
+/// A metric by its name: in lower case with underscores, and the same in every table. A bare name
+/// is that of a plain number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metric<'a> {
-    /// The name.
     pub name: Cow<'a, str>,
     /// What it is measured in.
     pub unit: Unit,

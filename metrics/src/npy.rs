@@ -1,10 +1,12 @@
 //! NumPy's `.npy` format: arrays of integers, floats or bools, row by row, written and read.
 //!
-//! Layout: the magic bytes, a version, the length of a header that is a Python dictionary in text, and the raw values. A file may be
-//! anything: what cannot be read is a message, and no memory is asked for beyond what the file itself holds.
+//! Layout: the magic bytes, a version, the length of a header that is a Python dictionary in text,
+//! and the raw values. A file may be anything: what cannot be read is a message, and no memory is
+//! asked for beyond what the file itself holds.
 //!
-//! Own code, because the bytes of artifacts are part of a result: the crates that write this format write shapes and padding in
-//! their own ways, and those that read it hand out only the type asked for.
+//! Own code, because the bytes of artifacts are part of a result: the crates that write this format
+//! write shapes and padding in their own ways, and those that read it hand out only the type asked
+//! for.
 
 /// An array as it was stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,11 +35,13 @@ pub enum Values {
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 impl Array {
-    /// Parses a whole `.npy` file. The values must fill what the header announces exactly; more than `most` are refused before they
-    /// are widened, since each takes eight times the memory of a small one in the file.
+    /// Parses a whole `.npy` file. The values must fill what the header announces exactly; more
+    /// than `most` are refused before they are widened, since each takes eight times the memory of
+    /// a small one in the file.
     ///
     /// # Errors
-    /// A message for what is no such file, is cut short, holds too many values or values of other types, or has columns first.
+    /// A message for what is no such file, is cut short, holds too many values or values of other
+    /// types, or has columns first.
     pub fn parse(content: &[u8], most: usize) -> Result<Array, String> {
         let (header, data) = split(content)?;
         let (descr, shape) = described(header)?;
@@ -146,14 +150,16 @@ pub fn npy_u32(values: &[u32], shape: &[usize]) -> Vec<u8> {
     npy("<u4", shape, &data)
 }
 
-/// The file, in format 1.0, of an array of values of the type that NumPy calls `descr`, such as `<f4`, whose bytes are `data`.
+/// The file, in format 1.0, of an array of values of the type that NumPy calls `descr`, such as
+/// `<f4`, whose bytes are `data`.
 pub fn npy(descr: &str, shape: &[usize], data: &[u8]) -> Vec<u8> {
     let sizes: Vec<String> = shape.iter().map(|size| format!("{size},")).collect();
     let mut header = format!(
         "{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}), }}",
         sizes.join(" ")
     );
-    // The data begin at a multiple of 64 bytes, after the magic, the version, the header's length and a line end.
+    // The data begin at a multiple of 64 bytes, after the magic, the version, the header's length
+    // and a line end.
     while (10 + header.len() + 1) % 64 != 0 {
         header.push(' ');
     }
@@ -362,7 +368,8 @@ mod tests {
         );
     }
 
-    /// A header of format 2.0 or 3.0 has four bytes of length; columns first is the same as rows first in one dimension.
+    /// A header of format 2.0 or 3.0 has four bytes of length; columns first is the same as rows
+    /// first in one dimension.
     #[test]
     fn later_formats_and_single_columns_are_read() {
         let file = npy("<u2", &[2], &[1, 0, 2, 0]);

@@ -1,5 +1,5 @@
-//! The rows of the run directory's tables, column by column. The field names are the column names: a contract, since
-//! other programs read these files.
+//! The rows of the run directory's tables, column by column. The field names are the column names:
+//! a contract, since other programs read these files.
 
 use crate::ids::Direction;
 use crate::metric::Unit;
@@ -64,8 +64,8 @@ table! {
     }
 }
 
-/// The messages of all rounds added up, a row for each phase, kind and direction in the order in which they first occur. What theory predicts
-/// is there where it is for every round.
+/// The messages of all rounds added up, a row for each phase, kind and direction in the order in
+/// which they first occur. What theory predicts is there where it is for every round.
 pub fn totals(rows: &[MessageRow]) -> Vec<MessageRow> {
     let mut totals: Vec<MessageRow> = Vec::new();
     for row in rows {
@@ -116,7 +116,8 @@ table! {
 
 table! {
     "readings.csv"
-    /// A row of `readings.csv`: what the engine itself reads off at the end of a round, whatever the algorithm.
+    /// A row of `readings.csv`: what the engine itself reads off at the end of a round, whatever
+    /// the algorithm.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct ReadingRow {
         /// The round.
@@ -138,8 +139,8 @@ impl ReadingRow {
     /// Before a mechanism: the mean epsilon that clients have spent on it so far.
     pub const EPSILON: &str = "epsilon_mean_";
 
-    /// The split that a row of `scores.csv` has where it is a reading of this name, as in runs made before `readings.csv`;
-    /// `None` of a name that is no reading.
+    /// The split that a row of `scores.csv` has where it is a reading of this name, as in runs made
+    /// before `readings.csv`; `None` of a name that is no reading.
     pub fn split(metric: &str) -> Option<&'static str> {
         if metric == ReadingRow::ONLINE {
             Some("clients")
@@ -172,7 +173,8 @@ table! {
         pub composition: String,
         /// What the paper claims for the whole.
         pub epsilon_claimed: Option<f64>,
-        /// The delta at which the three totals that follow hold, each that of the client who spends most.
+        /// The delta at which the three totals that follow hold, each that of the client who spends
+        /// most.
         pub delta_total: f64,
         /// Epsilon by basic composition; none where it proves nothing at that delta.
         pub epsilon_basic: Option<f64>,
@@ -209,8 +211,9 @@ table! {
 
 table! {
     "absences.csv"
-    /// A row of `absences.csv`: a time at which a client could not be reached, for all clients of a run with at most two hundred, else for
-    /// two hundred spread evenly; no part of the result, from whose card and seed it follows.
+    /// A row of `absences.csv`: a time at which a client could not be reached, for all clients of a
+    /// run with at most two hundred, else for two hundred spread evenly; no part of the result,
+    /// from whose card and seed it follows.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct AbsenceRow {
         /// The client's id.
@@ -224,18 +227,21 @@ table! {
 
 table! {
     "partition.csv"
-    /// A row of `partition.csv`: how many items of one label a client has. What is said of the client stands in each of its rows.
+    /// A row of `partition.csv`: how many items of one label a client has. What is said of the
+    /// client stands in each of its rows.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct PartitionRow {
         /// The client, or the first of those that the row is of.
         pub client: u32,
-        /// How many clients that follow each other the row is of, all of whose numbers are added up: 1 where there are at most a thousand.
+        /// How many clients that follow each other the row is of, all of whose numbers are added
+        /// up: 1 where there are at most a thousand.
         pub clients: u32,
         /// Their share of the data (nodes or graphs).
         pub shard_size: u64,
         /// Edges that lie in one shard whole.
         pub inner_edges: u64,
-        /// Edges that lead out of the shard, and so are seen by nobody or by others; of a directed graph, those that leave it.
+        /// Edges that lead out of the shard, and so are seen by nobody or by others; of a directed
+        /// graph, those that leave it.
         pub cut_edges: u64,
         /// The label, `unlabelled`, or `other labels` for the small ones of very many.
         pub label: String,
@@ -246,7 +252,8 @@ table! {
 
 table! {
     "client_scores.csv"; 1 added
-    /// A row of `client_scores.csv`: what the model that a client answers with is worth on its own test items.
+    /// A row of `client_scores.csv`: what the model that a client answers with is worth on its own
+    /// test items.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct ClientScoreRow {
         /// The client; one without test items has no row.
@@ -257,15 +264,16 @@ table! {
         pub accuracy: f64,
         /// The mean cross entropy over them; nothing where it is not finite.
         pub loss: Option<f64>,
-        /// The share of the client's validation items whose class is predicted; nothing without such items.
+        /// The share of the client's validation items whose class is predicted; nothing without
+        /// such items.
         pub validation_accuracy: Option<f64>,
     }
 }
 
 table! {
     "controls.csv"
-    /// A row of `controls.csv`: the score of an answer that uses no graph, no training or no client but one's own. It is
-    /// no part of the result hash.
+    /// A row of `controls.csv`: the score of an answer that uses no graph, no training or no client
+    /// but one's own. It is no part of the result hash.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct ControlRow {
         /// The control: `client_majority`, `majority_class` or `untrained`.
@@ -279,10 +287,12 @@ table! {
     }
 }
 
-/// The control that answers every test item with the class that most other items of its client have. Where a client's
-/// classes are balanced it scores below chance, since the item that is left out makes its own class the smaller one.
+/// The control that answers every test item with the class that most other items of its client
+/// have. Where a client's classes are balanced it scores below chance, since the item that is left
+/// out makes its own class the smaller one.
 pub const CLIENT_MAJORITY: &str = "client_majority";
-/// The control that answers every test item with the class that most training items of all clients have.
+/// The control that answers every test item with the class that most training items of all clients
+/// have.
 pub const MAJORITY_CLASS: &str = "majority_class";
 /// The control that answers with the model before its first training step.
 pub const UNTRAINED: &str = "untrained";
@@ -332,7 +342,8 @@ pub const OWN_SPREAD: Term = Term::new(
 .lower();
 
 impl ClientScoreRow {
-    /// The mean accuracy over the tenth of the clients that fare worst, rounded up; `None` without rows.
+    /// The mean accuracy over the tenth of the clients that fare worst, rounded up; `None` without
+    /// rows.
     pub fn worst_tenth(rows: &[ClientScoreRow]) -> Option<f64> {
         let mut all: Vec<f64> = rows.iter().map(|row| row.accuracy).collect();
         all.sort_unstable_by(f64::total_cmp);
@@ -340,7 +351,8 @@ impl ClientScoreRow {
         (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
     }
 
-    /// The mean over clients of their validation accuracy, for settings to be chosen by; `None` where none has it.
+    /// The mean over clients of their validation accuracy, for settings to be chosen by; `None`
+    /// where none has it.
     pub fn validation(rows: &[ClientScoreRow]) -> Option<f64> {
         let all: Vec<f64> = rows.iter().filter_map(|row| row.validation_accuracy).collect();
         (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)

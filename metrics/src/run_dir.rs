@@ -17,17 +17,20 @@
 //! checkpoint/      the state of a run that is not finished, if it was saved: one file, whole at every instant
 //! ```
 //!
-//! - [`RunWriter`] writes one; [`Writer`] does so on a thread of its own, so that the simulation need not wait.
-//! - [`Checkpoint`] reads the state that an unfinished run has left, and [`RunWriter::resume`] goes on with its directory.
-//! - [`RunDir`] reads one back, [`compare`](crate::compare::compare) finds the first difference between two.
+//! - [`RunWriter`] writes one; [`Writer`] does so on a thread of its own, so that the simulation
+//!   need not wait.
+//! - [`Checkpoint`] reads the state that an unfinished run has left, and [`RunWriter::resume`] goes
+//!   on with its directory.
+//! - [`RunDir`] reads one back, [`compare`](crate::compare::compare) finds the first difference
+//!   between two.
 //!
-//! Promises: a path that exists is never written over; a folder that cannot be written is found before the run starts;
-//! every file is whole at every instant; finished rounds that reached the disk stay there whatever happens next, and a
-//! directory without any is removed again.
+//! Promises: a path that exists is never written over; a folder that cannot be written is found
+//! before the run starts; every file is whole at every instant; finished rounds that reached the
+//! disk stay there whatever happens next, and a directory without any is removed again.
 //!
-//! Names in `summary.json` are in lower case with underscores and end in their unit (`payload_bytes`, `virtual_s`). A name
-//! `metric@label` is a reference for `metric`, such as what a theorem predicts: figures draw it as a dashed line called
-//! `label`.
+//! Names in `summary.json` are in lower case with underscores and end in their unit
+//! (`payload_bytes`, `virtual_s`). A name `metric@label` is a reference for `metric`, such as what
+//! a theorem predicts: figures draw it as a dashed line called `label`.
 
 pub(crate) mod canonical;
 mod checkpoint;

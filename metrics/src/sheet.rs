@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A sheet that a study fills; the run directory is made of it.
+/// A sheet that an evaluator fills; the run directory is made of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sheet {
     scores: Vec<ScoreRow>,
@@ -109,8 +109,8 @@ impl Sheet {
         self.missing += &format!("{what},\"{}\"\n", why.replace('"', "'"));
     }
 
-    /// Something that a reader of the results must know, in a whole sentence: it is said when the run ends, kept in its manifest, and marks
-    /// the run in tables. Said again, it changes nothing.
+    /// Something that a reader of the results must know, in a whole sentence: it is said when the
+    /// run ends, kept in its manifest, and marks the run in tables. Said again, it changes nothing.
     pub fn warn(&mut self, warning: impl Into<String>) {
         let warning = warning.into();
         if !self.warnings.contains(&warning) {
@@ -118,7 +118,8 @@ impl Sheet {
         }
     }
 
-    /// That training has diverged, and by what one sees it: a warning, and the end of the run where its card says so.
+    /// That training has diverged, and by what one sees it: a warning, and the end of the run where
+    /// its card says so.
     pub fn diverged(&mut self, sign: impl Into<String>) {
         let (round, sign) = (self.round, sign.into());
         self.diverged
@@ -192,7 +193,6 @@ impl Sheet {
         std::mem::take(&mut self.units)
     }
 
-    /// The files.
     pub fn take_artifacts(&mut self) -> Vec<Artifact> {
         let missing = std::mem::take(&mut self.missing);
         if !missing.is_empty() {

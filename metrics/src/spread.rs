@@ -1,4 +1,5 @@
-//! How numbers spread, over seeds, shuffles or folds: their mean, their deviation and the interval of the mean.
+//! How numbers spread, over seeds, shuffles or folds: their mean, their deviation and the interval
+//! of the mean.
 
 /// Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom.
 const T_95: [f64; 30] = [
@@ -6,8 +7,8 @@ const T_95: [f64; 30] = [
     2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
-/// The two-sided 95 % quantile of Student's t; beyond 30 degrees of freedom by the first term of its expansion about the
-/// normal quantile, which is right to three digits there.
+/// The two-sided 95 % quantile of Student's t; beyond 30 degrees of freedom by the first term of
+/// its expansion about the normal quantile, which is right to three digits there.
 pub fn t_95(df: usize) -> f64 {
     match df {
         0 => f64::INFINITY,
@@ -16,8 +17,9 @@ pub fn t_95(df: usize) -> f64 {
     }
 }
 
-/// The probability of a Student's t at least as far from 0 as `t`, by the finite series for whole degrees of freedom
-/// (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4). Its error is about 1e-15, so smaller values mean "below 1e-15".
+/// The probability of a Student's t at least as far from 0 as `t`, by the finite series for whole
+/// degrees of freedom (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4). Its error is about 1e-15, so
+/// smaller values mean "below 1e-15".
 fn t_two_sided(t: f64, df: usize) -> f64 {
     if t.is_nan() || df == 0 {
         return f64::NAN;
@@ -64,7 +66,8 @@ impl Spread {
         Spread { mean, n, squares }
     }
 
-    /// The standard deviation of what the values are a sample of: squares over `n - 1`; 0 for a single value.
+    /// The standard deviation of what the values are a sample of: squares over `n - 1`; 0 for a
+    /// single value.
     pub fn sample_std(&self) -> f64 {
         match self.n {
             0 | 1 => 0.0,
@@ -72,7 +75,8 @@ impl Spread {
         }
     }
 
-    /// The standard deviation of the values themselves, where they are all there are: squares over `n`.
+    /// The standard deviation of the values themselves, where they are all there are: squares over
+    /// `n`.
     pub fn population_std(&self) -> f64 {
         (self.squares / self.n as f64).sqrt()
     }
@@ -87,16 +91,17 @@ impl Spread {
         (self.n > 1).then(|| self.sample_std() / (self.n as f64).sqrt())
     }
 
-    /// From two values on, the two-sided p value of a mean of `expected`, by Student's t; `error` is added to the standard
-    /// error as the root of the sum of squares. `None` where every value is the same and `error` is 0.
+    /// From two values on, the two-sided p value of a mean of `expected`, by Student's t; `error`
+    /// is added to the standard error as the root of the sum of squares. `None` where every value
+    /// is the same and `error` is 0.
     pub fn p_value(&self, expected: f64, error: f64) -> Option<f64> {
         let error = self.standard_error()?.hypot(error);
         let p = t_two_sided((self.mean - expected) / error, self.n - 1);
         (error > 0.0 && p.is_finite()).then_some(p)
     }
 
-    /// From two values on, the p value of a mean outside of `expected ± margin`, by two one-sided tests (Schuirmann 1987);
-    /// `error` as in [`p_value`](Self::p_value).
+    /// From two values on, the p value of a mean outside of `expected ± margin`, by two one-sided
+    /// tests (Schuirmann 1987); `error` as in [`p_value`](Self::p_value).
     pub fn p_outside(&self, expected: f64, margin: f64, error: f64) -> Option<f64> {
         let error = self.standard_error()?.hypot(error);
         if error == 0.0 {
@@ -111,12 +116,14 @@ impl Spread {
         Some(low.max(high)).filter(|p| p.is_finite())
     }
 
-    /// From two values on, the 95 % interval of the mean of what they are a sample of, by Student's t.
+    /// From two values on, the 95 % interval of the mean of what they are a sample of, by Student's
+    /// t.
     pub fn interval_95(&self) -> Option<(f64, f64)> {
         self.interval_with(0.0)
     }
 
-    /// The same with another standard error beside its own, added as the root of the sum of squares.
+    /// The same with another standard error beside its own, added as the root of the sum of
+    /// squares.
     pub fn interval_with(&self, error: f64) -> Option<(f64, f64)> {
         let half = t_95(self.n.saturating_sub(1)) * self.standard_error()?.hypot(error);
         half.is_finite().then_some((self.mean - half, self.mean + half))

@@ -9,21 +9,23 @@
 //! figures/         means and 95 % intervals over seeds
 //! ```
 //!
-//! Points are numbered with the first axis outermost and the seed innermost, so that the number of a point says all of
-//! it, and every arm has the same seeds. `points.csv` holds finished points only and can always be made again from the
-//! run directories: [`SweepWriter::collect`].
+//! Points are numbered with the first axis outermost and the seed innermost, so that the number of
+//! a point says all of it, and every arm has the same seeds. `points.csv` holds finished points
+//! only and can always be made again from the run directories: [`SweepWriter::collect`].
 //!
-//! Several processes may make one sweep. Each claims a point before it makes it ([`SweepWriter::claim`]), and a [`Shard`]
-//! makes points that no other shard has, so that machines whose file system has no locks can share the work. Whatever
-//! is in a directory of an unfinished point was left by somebody who is gone, and is made again. [`merge`] joins what several
-//! made.
+//! Several processes may make one sweep. Each claims a point before it makes it
+//! ([`SweepWriter::claim`]), and a [`Shard`] makes points that no other shard has, so that machines
+//! whose file system has no locks can share the work. Whatever is in a directory of an unfinished
+//! point was left by somebody who is gone, and is made again. [`merge`] joins what several made.
 
+mod beside;
 mod merge;
 mod table;
 #[cfg(test)]
 mod tests;
 mod write;
 
+pub use beside::{Beside, SWEEPS};
 pub use merge::{MergeError, merge};
 pub use table::{COLUMNS as POINTS_COLUMNS, PointRow};
 pub use write::{Claim, Lock, SweepWriter};
@@ -45,7 +47,8 @@ use table::decode_points;
 pub const SWEEP: &str = "sweep.json";
 /// The table of points.
 pub const POINTS: &str = "points.csv";
-/// The number of warnings, if there are any. A summary counts those that are part of its hash, a point of a sweep all of them.
+/// The number of warnings, if there are any. A summary counts those that are part of its hash, a
+/// point of a sweep all of them.
 pub const WARNINGS: &str = "warnings";
 /// The directory of the run directories.
 pub const POINTS_DIR: &str = "points";
@@ -57,7 +60,8 @@ pub struct Axis {
     pub path: String,
     /// Its values as text, numbers as the card writes them.
     pub values: Vec<String>,
-    /// The path of an earlier axis that it moves along with: both have their first values together, both their second, and so on.
+    /// The path of an earlier axis that it moves along with: both have their first values together,
+    /// both their second, and so on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub with: Option<String>,
 }
@@ -88,20 +92,23 @@ pub struct SweepManifest {
     pub axes: Vec<Axis>,
     /// The seeds, the same in every arm.
     pub seeds: Vec<u64>,
-    /// The summary names that answer the card's question, drawn first, as panels of one figure: those that the card states, else the
-    /// primary metrics of the strategies that its arms run.
+    /// The summary names that answer the card's question, drawn first, as panels of one figure:
+    /// those that the card states, else the primary metrics of the strategies that its arms run.
     #[serde(default)]
     pub headline: Vec<String>,
     /// The comparisons that the card's question asks for, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contrasts: Vec<Contrast>,
-    /// What the axes and the metrics of the points are measured in, by path or name; those that are missing are plain numbers.
+    /// What the axes and the metrics of the points are measured in, by path or name; those that are
+    /// missing are plain numbers.
     #[serde(default)]
     pub units: BTreeMap<String, Unit>,
-    /// What the metrics of the points mean, by name; those that are missing say nothing of themselves.
+    /// What the metrics of the points mean, by name; those that are missing say nothing of
+    /// themselves.
     #[serde(default)]
     pub terms: BTreeMap<String, Meaning>,
-    /// The names of the figures that answer the card's question, `*` standing for anything; without any, those that answer most questions.
+    /// The names of the figures that answer the card's question, `*` standing for anything; without
+    /// any, those that answer most questions.
     #[serde(default)]
     pub figures: Vec<String>,
     /// The target that the program was built for.
@@ -116,7 +123,8 @@ pub struct SweepManifest {
     /// The command that makes the sweep, but for where it goes.
     #[serde(default)]
     pub command: String,
-    /// What a reader of the comparison should know: arms that differ in settings which they do not name.
+    /// What a reader of the comparison should know: arms that differ in settings which they do not
+    /// name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Whether every point is finished and in `points.csv`.
@@ -179,8 +187,9 @@ impl SweepManifest {
         dir.join(POINTS_DIR).join(self.point_name(point))
     }
 
-    /// The name of a point's run directory: its number, the last part of each axis' path with its value, and the seed,
-    /// such as `0003-epsilon=0.5-seed=7`. Signs that are awkward in file names become `_`; long names are cut.
+    /// The name of a point's run directory: its number, the last part of each axis' path with its
+    /// value, and the seed, such as `0003-epsilon=0.5-seed=7`. Signs that are awkward in file names
+    /// become `_`; long names are cut.
     pub fn point_name(&self, point: &Point) -> String {
         let axes = self.axes.iter().zip(&point.values);
         let parts = axes.map(|(axis, value)| format!("{}={value}", axis.path.rsplit('.').next().unwrap_or_default()));
@@ -200,7 +209,8 @@ impl SweepManifest {
     }
 }
 
-/// One of several processes that share a sweep's points out among them: the points are dealt round robin.
+/// One of several processes that share a sweep's points out among them: the points are dealt round
+/// robin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// Which, from 1.
@@ -219,7 +229,8 @@ impl Shard {
 /// The numbers of a point by name.
 type Summary = BTreeMap<String, f64>;
 
-/// Manifest and summary of the run directory `dir`; `None` where there is none or the run is not finished.
+/// Manifest and summary of the run directory `dir`; `None` where there is none or the run is not
+/// finished.
 fn read_finished(dir: &Path) -> Result<Option<(Manifest, Summary)>, ReadError> {
     let path = dir.join(MANIFEST);
     let manifest: Manifest = match read_bytes(&path) {
@@ -235,7 +246,8 @@ fn read_finished(dir: &Path) -> Result<Option<(Manifest, Summary)>, ReadError> {
     Ok(Some((manifest, summary)))
 }
 
-/// The rows of the finished points in a sweep directory; what their numbers are measured in and mean comes into the manifest.
+/// The rows of the finished points in a sweep directory; what their numbers are measured in and
+/// mean comes into the manifest.
 fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>, ReadError> {
     let mut rows = Vec::new();
     for point in manifest.points() {
@@ -276,7 +288,8 @@ fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>
     Ok(rows)
 }
 
-/// What codecs save, which a run without them has no number for: beside runs that have it, theirs is 1.
+/// What codecs save, which a run without them has no number for: beside runs that have it, theirs
+/// is 1.
 const COMPRESSIONS: [&str; 2] = ["compression_up", "compression_down"];
 
 fn read_sweep_manifest(dir: &Path) -> Result<SweepManifest, ReadError> {
@@ -296,7 +309,8 @@ fn read_sweep_manifest(dir: &Path) -> Result<SweepManifest, ReadError> {
 pub struct SweepDir {
     /// Where it lies.
     pub path: PathBuf,
-    /// `sweep.json`. Of an unfinished sweep it says what the points themselves say by now: shards write their points alone.
+    /// `sweep.json`. Of an unfinished sweep it says what the points themselves say by now: shards
+    /// write their points alone.
     pub manifest: SweepManifest,
     /// `points.csv`, or what it would hold as long as the sweep is not finished.
     pub points: Vec<PointRow>,
@@ -307,8 +321,8 @@ impl SweepDir {
     ///
     /// # Errors
     ///
-    /// [`ReadError::NotOne`] without `sweep.json`; otherwise the file, and the line and the rule where its content is to
-    /// blame.
+    /// [`ReadError::NotOne`] without `sweep.json`; otherwise the file, and the line and the rule
+    /// where its content is to blame.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let mut manifest = read_sweep_manifest(path)?;
         let table = path.join(POINTS);
@@ -330,7 +344,8 @@ impl SweepDir {
         })
     }
 
-    /// What the runs of some points warn of: each point's row, and its warnings. A sweep may have been copied without its runs.
+    /// What the runs of some points warn of: each point's row, and its warnings. A sweep may have
+    /// been copied without its runs.
     ///
     /// # Errors
     ///

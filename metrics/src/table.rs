@@ -1,7 +1,9 @@
-//! The tables of the run directory as CSV text: which columns, in which order, and how a number is spelled.
+//! The tables of the run directory as CSV text: which columns, in which order, and how a number is
+//! spelled.
 //!
-//! Promises: the header row is always there; reading what was written gives the same bits back; a float has its
-//! shortest form that does so, and is a float for every reader (`3.0`, not `3`); equal tables have equal bytes.
+//! Promises: the header row is always there; reading what was written gives the same bits back; a
+//! float has its shortest form that does so, and is a float for every reader (`3.0`, not `3`);
+//! equal tables have equal bytes.
 
 use crate::ids::Direction;
 use crate::run_dir::canonical::present_column;
@@ -23,8 +25,8 @@ pub fn number_text(x: f64) -> String {
     }
 }
 
-/// As [`number_text`], with `.0` behind a whole number: a cell of a column that may hold fractions, so that whoever guesses a column's type
-/// by its cells guesses the same in every run.
+/// As [`number_text`], with `.0` behind a whole number: a cell of a column that may hold fractions,
+/// so that whoever guesses a column's type by its cells guesses the same in every run.
 pub fn float_text(x: f64) -> String {
     let mut text = number_text(x);
     if is_whole(text.as_bytes()) {
@@ -46,8 +48,9 @@ pub(crate) fn bare(cell: &[u8]) -> &[u8] {
     }
 }
 
-/// A table's text with every cell [`bare`], as directories were written before floats had their point: what a fingerprint is taken of, so that
-/// it is one of numbers and not of how they are spelled.
+/// A table's text with every cell [`bare`], as directories were written before floats had their
+/// point: what a fingerprint is taken of, so that it is one of numbers and not of how they are
+/// spelled.
 pub(crate) fn bare_cells(bytes: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(bytes.len());
     for piece in bytes.split_inclusive(|byte| matches!(byte, b',' | b'\n')) {
@@ -69,7 +72,6 @@ pub trait Field: Sized {
     const RULE: &'static str;
     /// What a cell holds, for readers in other languages.
     const HOLDS: &'static str;
-    /// The cell's text.
     fn to_text(&self) -> String;
     /// The value of a cell's text, if it is one.
     fn from_text(text: &str) -> Option<Self>;
@@ -177,14 +179,14 @@ pub trait Row: Sized {
     fn columns() -> Vec<Column>;
     /// The cells, one per column.
     fn cells(&self) -> Vec<String>;
-    /// The row of these cells, of which there is one per column; `Err` holds the first bad column's index and its rule.
+    /// The row of these cells, of which there is one per column; `Err` holds the first bad column's
+    /// index and its rule.
     fn from_cells(cells: &[&str]) -> Result<Self, (usize, &'static str)>;
 }
 
 /// What a column of a table is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
     pub name: &'static str,
     /// What its cells hold: the field's [`Field::HOLDS`].
     pub holds: &'static str,
@@ -202,8 +204,9 @@ pub(crate) fn cell<F: Field>(cells: &[&str], column: &mut usize) -> Result<F, (u
     cells.get(at).and_then(|text| F::from_text(text)).ok_or((at, F::RULE))
 }
 
-/// Declares a [`Row`] whose columns are its fields and say what their docs say, so that they cannot drift apart. Behind `;` stands how
-/// many of the last columns directories of earlier versions lack.
+/// Declares a [`Row`] whose columns are its fields and say what their docs say, so that they cannot
+/// drift apart. Behind `;` stands how many of the last columns directories of earlier versions
+/// lack.
 macro_rules! table {
     (
         $file:literal $(; $added:literal added)?
@@ -243,16 +246,19 @@ table! {
     /// A row of `timing.csv`, the only file that may differ between two runs of one scenario.
     #[derive(Clone, Debug, PartialEq)]
     pub struct TimingRow {
-        /// The stage of the run: `load`, `share out`, `prepare`, `clients`, `first window`, `simulate` or what a strategy names, as
-        /// `simulate: walks`, and `score`. Then, in no time, what the engine held: `memory: queues`, `events` in them, `outboxes`, `states` of
-        /// clients without what they point to, `accounts`, `releases` by client, and the `record` of the rounds.
+        /// The stage of the run: `load`, `share out`, `prepare`, `clients`, `first window`,
+        /// `simulate` or what a strategy names, as `simulate: walks`, and `score`. Then, in no
+        /// time, what the engine held: `memory: queues`, `events` in them, `outboxes`, `states` of
+        /// clients without what they point to, `accounts`, `releases` by client, and the `record`
+        /// of the rounds.
         pub stage: String,
         /// Wall-clock seconds it took.
         pub seconds: f64,
         /// The process's peak memory when it ended, in bytes, where the system tells.
         pub peak_memory_bytes: Option<u64>,
-        /// How much of its memory was in use when it ended, in bytes, where the system tells. Pages of mapped files that were read count. Of
-        /// what the engine held, how much that was at most.
+        /// How much of its memory was in use when it ended, in bytes, where the system tells. Pages
+        /// of mapped files that were read count. Of what the engine held, how much that was at
+        /// most.
         pub memory_bytes: Option<u64>,
     }
 }
@@ -332,8 +338,8 @@ pub fn encode<R: Row>(rows: &[R]) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// The first line that breaks the format: other columns than [`Row::COLUMNS`], a row of another length, a cell that is
-/// no value of its column.
+/// The first line that breaks the format: other columns than [`Row::COLUMNS`], a row of another
+/// length, a cell that is no value of its column.
 pub fn decode<R: Row>(bytes: &[u8]) -> Result<Vec<R>, TableError> {
     let (header, rows) = decode_cells(bytes)?;
     let header: Vec<&str> = header.iter().map(|column| present_column(R::FILE, column)).collect();

@@ -54,7 +54,6 @@ fn has_target(metric: &str, run: &BTreeMap<String, f64>) -> bool {
 pub struct Target {
     /// What `summary.json` calls the score: `test_accuracy`.
     pub score: String,
-    /// The value.
     pub value: f64,
     /// It is to be at most that, as a loss; otherwise at least.
     pub at_most: bool,
@@ -80,7 +79,8 @@ impl Target {
         points.iter().find(|point| self.is_met_by(point.value))
     }
 
-    /// The target that one of these numbers is of, by its name: whether it is to be at most that, the name does not say.
+    /// The target that one of these numbers is of, by its name: whether it is to be at most that,
+    /// the name does not say.
     pub fn of_name(name: &str, number: &str) -> Option<Target> {
         let key = MetricKey::parse(name);
         let ((score, _), value) = key.at.filter(|_| base(name) == number).zip(key.place())?;
@@ -98,7 +98,8 @@ impl Target {
             .to_string()
     }
 
-    /// Writes down what the target took; where it was not reached, that alone; nothing where there is no such score, as in a dry run.
+    /// Writes down what the target took; where it was not reached, that alone; nothing where there
+    /// is no such score, as in a dry run.
     pub fn conclude(&self, curves: &[Curve], sheet: &mut Sheet) {
         if self.curve(curves).is_none() {
             // Where that part of the data is not scored at all, nothing was to be learned.

@@ -22,26 +22,25 @@ pub type Bounds = (Option<f64>, Option<f64>);
 /// What a number says that an attacker has reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Attack {
-    /// What whoever guesses without looking reaches at best, where that is known: an attack no better says nothing.
+    /// What whoever guesses without looking reaches at best, where that is known: an attack no
+    /// better says nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blind: Option<f64>,
 }
 
-/// What "an accuracy" leaves open, and two papers rarely mean alike: whose model, on which items with which edges, how these are weighed, and from which
-/// round. With the rule by which items train, validate and test these are five questions.
+/// What "an accuracy" leaves open, and two papers rarely mean alike: whose model, on which items
+/// with which edges, how these are weighed, and from which round. With the rule by which items
+/// train, validate and test these are five questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scored {
-    /// Whose model answers.
     pub model: Answering,
     /// What it is asked.
     pub items: Asked,
-    /// What counts alike.
     pub weighting: Weighed,
     /// Which model of a run's, in its summary; a row of `scores.csv` is of its own round.
     pub selection: Selection,
 }
 
-/// Whose model answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answering {
@@ -53,7 +52,7 @@ pub enum Answering {
     Trained,
     /// The mean of all clients', which nobody holds.
     Mean,
-    /// A classifier that whoever studies the run trains on what it has made.
+    /// A classifier that whoever evaluates the run trains on what it has made.
     Probe,
 }
 
@@ -69,7 +68,6 @@ pub enum Asked {
     Whole,
 }
 
-/// What counts alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weighed {
@@ -83,7 +81,6 @@ pub enum Weighed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Selection {
-    /// The last.
     Last,
     /// The one that was best on the validation part.
     BestValidation,
@@ -160,7 +157,8 @@ pub struct Meaning {
     /// What of whose model is scored, if it is a score of a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scored: Option<Scored>,
-    /// How items were split into those that train, validate and test, if it is a score of a model and the card says so.
+    /// How items were split into those that train, validate and test, if it is a score of a model
+    /// and the card says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<String>,
     /// What it says, in one sentence.
@@ -183,7 +181,8 @@ impl Meaning {
 }
 
 impl Term {
-    /// A term with the bounds of its unit: shares lie in 0..=1, counts, bytes and seconds begin at 0, a plain number has none.
+    /// A term with the bounds of its unit: shares lie in 0..=1, counts, bytes and seconds begin at
+    /// 0, a plain number has none.
     pub const fn new(
         name: &'static str,
         words: &'static str,
@@ -291,7 +290,6 @@ impl Term {
         })
     }
 
-    /// For a manifest.
     pub fn meaning(&self) -> Meaning {
         Meaning {
             words: self.words.to_string(),
@@ -305,10 +303,11 @@ impl Term {
     }
 }
 
-/// The term of a metric, by its name or that of its point, reference, part of the data, deviation or error; made of the one that fits best.
+/// The term of a metric, by its name or that of its point, reference, part of the data, deviation
+/// or error; made of the one that fits best.
 ///
-/// A term of the very name goes before one that a prefix or suffix is added to, and that before one with `*`, of which the one goes first
-/// that leaves least to it.
+/// A term of the very name goes before one that a prefix or suffix is added to, and that before one
+/// with `*`, of which the one goes first that leaves least to it.
 pub fn find(terms: &[Term], metric: &str) -> Option<Term> {
     let name = base(metric);
     let key = MetricKey::parse(name);
@@ -334,7 +333,8 @@ pub fn find(terms: &[Term], metric: &str) -> Option<Term> {
             name: name.to_owned().into(),
             words: format!("{}, {words}", term.words).into(),
             about: format!("{} Here {about}.", term.about).into(),
-            // A spread is no larger than what it is of may reach, and says nothing of which values are better.
+            // A spread is no larger than what it is of may reach, and says nothing of which values
+            // are better.
             range: (Some(0.0), None),
             better: None,
             attack: None,
@@ -351,8 +351,8 @@ pub fn find(terms: &[Term], metric: &str) -> Option<Term> {
     })
 }
 
-/// What the metrics of these names mean, by the name that points and references share; those without a term have no entry. `split` is who trains,
-/// validates and tests in the run they are of.
+/// What the metrics of these names mean, by the name that points and references share; those
+/// without a term have no entry. `split` is who trains, validates and tests in the run they are of.
 pub fn meanings<'a>(
     terms: &[Term],
     split: Option<&str>,
@@ -381,7 +381,8 @@ fn capital(text: &str) -> String {
         .map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// With a small first letter, unless it begins with an abbreviation: `Test ROC AUC` as `test ROC AUC`.
+/// With a small first letter, unless it begins with an abbreviation: `Test ROC AUC` as
+/// `test ROC AUC`.
 pub fn small(text: &str) -> String {
     let mut letters = text.chars();
     match (letters.next(), letters.next()) {

@@ -1,4 +1,5 @@
-//! What happened in a run, event by event in virtual time, as a file that <https://ui.perfetto.dev> opens as it is.
+//! What happened in a run, event by event in virtual time, as a file that <https://ui.perfetto.dev>
+//! opens as it is.
 //!
 //! ```text
 //! {"displayTimeUnit":"ns","otherData":{…},"traceEvents":[
@@ -6,9 +7,10 @@
 //! ]}
 //! ```
 //!
-//! [`LINES`] says what the events are. `ts` and `dur` are microseconds, in decimals that are exact to the nanosecond. Events stand in the
-//! order in which they happened, jobs where they were asked for and slices of other kinds where they ended; absences come last, client by
-//! client. An event of the phase `M` named `end` closes the file and counts the others.
+//! [`LINES`] says what the events are. `ts` and `dur` are microseconds, in decimals that are exact
+//! to the nanosecond. Events stand in the order in which they happened, jobs where they were asked
+//! for and slices of other kinds where they ended; absences come last, client by client. An event
+//! of the phase `M` named `end` closes the file and counts the others.
 //!
 //! While the run goes on, the file grows in the folder of the checkpoint; at the end gzip
 //! compresses it. It is no part of a result: its text is the same for equal runs, its compressed
@@ -54,7 +56,8 @@ pub const LINES: &[(&str, &str)] = &[
 /// A trace has so many events at most; what happens after the last of them is counted and left out.
 pub const MOST_EVENTS: u64 = if cfg!(test) { 20_000 } else { 2_000_000 };
 
-/// Which clients a trace follows: all, or so many of them that lie evenly among all. They are the same for every seed.
+/// Which clients a trace follows: all, or so many of them that lie evenly among all. They are the
+/// same for every seed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Followed {
@@ -71,7 +74,8 @@ impl Followed {
         Followed { n_clients, n_followed }
     }
 
-    /// Whether this client's life is in the trace: its jobs and absences, and its messages with whomever.
+    /// Whether this client's life is in the trace: its jobs and absences, and its messages with
+    /// whomever.
     #[inline]
     pub fn has(self, client: ClientId) -> bool {
         let n_before = |id: u64| id * u64::from(self.n_followed) / u64::from(self.n_clients.max(1));
@@ -88,7 +92,6 @@ impl Followed {
         })
     }
 
-    /// Those followed, ascending.
     pub fn clients(self) -> impl Iterator<Item = ClientId> {
         (0..self.n_clients).map(ClientId).filter(move |id| self.has(*id))
     }
@@ -97,11 +100,9 @@ impl Followed {
 /// A message, by who sent it as which of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who sent it.
     pub from: Party,
     /// The sender's own counter.
     pub seq: u32,
-    /// To whom.
     pub to: Party,
     /// The index of its kind.
     pub kind: u32,
@@ -110,9 +111,7 @@ pub struct Message {
 /// What becomes of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fate {
-    /// It arrives.
     Delivered,
-    /// It never does.
     Dropped(DropReason),
     /// The run ends before.
     InFlight,
@@ -131,12 +130,9 @@ impl Fate {
     }
 }
 
-/// Something that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// When.
     pub at: SimTime,
-    /// What.
     pub what: What,
 }
 
@@ -145,7 +141,6 @@ pub struct Event {
 pub enum What {
     /// A message is sent.
     Sent {
-        /// Which.
         message: Message,
         /// What it counts for.
         round: Round,
@@ -155,15 +150,9 @@ pub enum What {
         attempts: u64,
     },
     /// A message is under way no longer.
-    Ended {
-        /// Which.
-        message: Message,
-        /// How it ends.
-        fate: Fate,
-    },
+    Ended { message: Message, fate: Fate },
     /// A party asks for a job of its own.
     Job {
-        /// Who.
         party: Party,
         /// What it counts for.
         round: Round,
@@ -174,23 +163,18 @@ pub enum What {
     },
     /// The result of a job is lost, since its client has left the round.
     Lost {
-        /// Whose.
         client: ClientId,
         /// What it was to count for.
         round: Round,
     },
     /// A client that has left a round is back, or the run is over.
     Left {
-        /// Who.
         client: ClientId,
         /// Which it has left.
         round: Round,
-        /// When.
         since: SimTime,
     },
-    /// A round ends.
     Round {
-        /// Which.
         round: Round,
         /// When the one before ended.
         since: SimTime,
@@ -199,7 +183,6 @@ pub enum What {
     },
     /// A client goes away.
     Away {
-        /// Who.
         client: ClientId,
         /// When it comes back, or the run ends.
         until: SimTime,
@@ -210,11 +193,8 @@ pub enum What {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
-    /// The program's version.
     pub version: String,
-    /// The scenario's name.
     pub scenario: String,
-    /// The seed.
     pub seed: u64,
     /// Which clients are followed.
     pub clients: Followed,

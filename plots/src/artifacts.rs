@@ -1,4 +1,5 @@
-//! Figures of what a strategy left for reading, known by name and form: maps of points, matrices of distances, changes.
+//! Figures of what a strategy left for reading, known by name and form: maps of points, matrices of
+//! distances, changes.
 //!
 //! | artifact | form | figure |
 //! |---|---|---|
@@ -83,7 +84,8 @@ pub(crate) fn of_run(run: &RunDir) -> Result<Vec<Figure>, ReadError> {
     Ok(figures.into_iter().flatten().collect())
 }
 
-/// The panels of several runs beside each other, each with what to call it: maps, then matrices, of what stands first in each.
+/// The panels of several runs beside each other, each with what to call it: maps, then matrices, of
+/// what stands first in each.
 pub(crate) fn of_arms(arms: &[(String, RunDir)]) -> Result<[Vec<Panel>; 2], ReadError> {
     let (mut all_maps, mut all_matrices) = (Vec::new(), Vec::new());
     for (arm, run) in arms {
@@ -190,8 +192,8 @@ fn links(run: &RunDir) -> Result<Vec<Panel>, ReadError> {
     Ok(linked(text).map(Panel::Heat).into_iter().collect())
 }
 
-/// What each link carried from the client of the row to that of the column, in the unit that suits the busiest; nothing of another form,
-/// or of more clients than cells can tell apart.
+/// What each link carried from the client of the row to that of the column, in the unit that suits
+/// the busiest; nothing of another form, or of more clients than cells can tell apart.
 fn linked(text: &str) -> Option<Heat> {
     let table = Columns::read(text)?;
     let client = |x: f64| (x >= 0.0 && x < MOST_LINKED as f64 && x.fract() == 0.0).then_some(x as usize);
@@ -213,7 +215,8 @@ fn linked(text: &str) -> Option<Heat> {
     })
 }
 
-/// A panel for each column of numbers: the share of graphs that moved at most so far, for each thing lost.
+/// A panel for each column of numbers: the share of graphs that moved at most so far, for each
+/// thing lost.
 fn changes(run: &RunDir) -> Result<Vec<Panel>, ReadError> {
     if !run.artifacts.iter().any(|name| name == "changes.csv") {
         return Ok(Vec::new());

@@ -1,4 +1,5 @@
-//! The curves of a sweep: what its arms are worth by round, by virtual time and by bytes, and what it took them to reach a target.
+//! The curves of a sweep: what its arms are worth by round, by virtual time and by bytes, and what
+//! it took them to reach a target.
 
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 use crate::interval::bounded;
@@ -36,7 +37,8 @@ pub(crate) fn is_of_target(name: &str) -> bool {
     [target::REACHED, target::ROUNDS, target::TIME, target::BYTES].contains(&base(name))
 }
 
-/// A figure for each score of which there are curves among those asked for, then one for each target.
+/// A figure for each score of which there are curves among those asked for, then one for each
+/// target.
 pub(crate) fn figures(arms: &[Arm<'_>], scores: &[&str], units: Units<'_>) -> Vec<Figure> {
     let targets = targets(arms.iter().flat_map(|arm| arm.summaries.iter().copied()));
     let curves = (arms.len() <= MAX_CURVES).then(|| {
@@ -105,7 +107,8 @@ fn of_score(arms: &[Arm<'_>], score: &str, targets: &[(&str, f64)], units: Units
     })
 }
 
-/// The mean over runs at each round that all of them have scored, with its interval; of few runs each as a thin line instead.
+/// The mean over runs at each round that all of them have scored, with its interval; of few runs
+/// each as a thin line instead.
 fn series_of(
     label: &str,
     index: usize,

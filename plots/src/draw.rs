@@ -1,7 +1,8 @@
 //! Laying out a figure: title, notes, panels side by side.
 //!
-//! A panel is 1600 pixels wide, which stands for a column of 85 mm: the text is then 6 pt high in print. Legends lie
-//! below the axes and never on the data; every text is measured before it is placed, and wrapped or cut to its room.
+//! A panel is 1600 pixels wide, which stands for a column of 85 mm: the text is then 6 pt high in
+//! print. Legends lie below the axes and never on the data; every text is measured before it is
+//! placed, and wrapped or cut to its room.
 
 mod bars;
 mod heat;
@@ -79,7 +80,8 @@ impl Look {
         Ok(())
     }
 
-    /// Text has its size in pixels whatever the page is in print, so that it is the page that grows or shrinks.
+    /// Text has its size in pixels whatever the page is in print, so that it is the page that grows
+    /// or shrinks.
     fn pixels_a_mm(&self) -> f64 {
         let plain_pt = TEXT * PANEL_MM * POINTS / PANEL;
         TEXT / self.font_pt.unwrap_or(plain_pt) * POINTS

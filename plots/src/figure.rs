@@ -56,7 +56,8 @@ pub(crate) struct Heat {
     pub(crate) values: Vec<f64>,
 }
 
-/// Clients side by side: a column of each has its labels as cells, and its size and edges as bars below.
+/// Clients side by side: a column of each has its labels as cells, and its size and edges as bars
+/// below.
 #[derive(Clone, Debug)]
 pub(crate) struct Split {
     /// Whose data it is; empty where a figure has no other.
@@ -75,7 +76,6 @@ pub(crate) struct Column {
     /// The first of its clients, and how many they are.
     pub(crate) client: u32,
     pub(crate) clients: u32,
-    /// Items by label.
     pub(crate) items: Vec<f64>,
     pub(crate) size: f64,
     pub(crate) inner: f64,
@@ -97,7 +97,8 @@ pub(crate) struct Axis {
     pub(crate) log_beyond: Option<f64>,
     /// Where the ticks belong, if there are natural places.
     pub(crate) ticks: Vec<(f64, String)>,
-    /// Of the axis of what is measured: what stands above the panel, if it is told from its neighbours by more than what it measures.
+    /// Of the axis of what is measured: what stands above the panel, if it is told from its
+    /// neighbours by more than what it measures.
     pub(crate) above: String,
     /// A value that curves are to reach, with its name.
     pub(crate) goal: Option<(f64, String)>,
@@ -206,7 +207,6 @@ pub(crate) struct Bars {
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) label: String,
-    /// One per group.
     pub(crate) bars: Vec<Bar>,
     /// Written behind the row; takes the place of the values.
     pub(crate) remark: Option<String>,

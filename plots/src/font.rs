@@ -1,7 +1,8 @@
 //! The one font of all figures: how wide a text is, how to break or cut it, and its outlines.
 //!
-//! The font comes with the program, because a bare machine has none. Text widths are measured in it, and figures hold the outlines of
-//! the letters that they show, so that they look the same wherever they are opened.
+//! The font comes with the program, because a bare machine has none. Text widths are measured in
+//! it, and figures hold the outlines of the letters that they show, so that they look the same
+//! wherever they are opened.
 
 use crate::scene::Point;
 use ab_glyph::{Font, FontRef, Glyph, OutlineCurve, ScaleFont, point};
@@ -30,7 +31,8 @@ pub(crate) fn width(text: &str, size: f64) -> f64 {
     glyphs(text, size).1
 }
 
-/// The glyphs of `text` with their places on a baseline that starts at the origin, and the width of it all.
+/// The glyphs of `text` with their places on a baseline that starts at the origin, and the width of
+/// it all.
 fn glyphs(text: &str, size: f64) -> (Vec<Glyph>, f64) {
     let font = font().as_scaled(px_scale(size));
     let mut x = 0.0_f32;
@@ -46,7 +48,8 @@ fn glyphs(text: &str, size: f64) -> (Vec<Glyph>, f64) {
     (glyphs, f64::from(x))
 }
 
-/// The glyphs of `text` by number, each with its place on a baseline that starts at the origin, and the width of it all.
+/// The glyphs of `text` by number, each with its place on a baseline that starts at the origin, and
+/// the width of it all.
 pub(crate) fn places(text: &str, size: f64) -> (Vec<(u16, f64)>, f64) {
     let (glyphs, width) = glyphs(text, size);
     let place = |glyph: &Glyph| (glyph.id.0, f64::from(glyph.position.x));
@@ -84,8 +87,8 @@ pub(crate) fn path(glyph: u16) -> String {
     path
 }
 
-/// The outlines of `text` on a baseline that starts at the origin, as quadratic curves with their control points in the
-/// middle, and the width of it all.
+/// The outlines of `text` on a baseline that starts at the origin, as quadratic curves with their
+/// control points in the middle, and the width of it all.
 pub(crate) fn outlines(text: &str, size: f64) -> (Vec<[Point; 3]>, f64) {
     let (glyphs, width) = glyphs(text, size);
     let mut curves = Vec::new();
@@ -105,7 +108,8 @@ pub(crate) fn outlines(text: &str, size: f64) -> (Vec<[Point; 3]>, f64) {
     (curves, width)
 }
 
-/// `text` without signs that no figure can show, cut with an ellipsis where it is wider than `limit`.
+/// `text` without signs that no figure can show, cut with an ellipsis where it is wider than
+/// `limit`.
 pub(crate) fn fit(text: &str, size: f64, limit: f64) -> String {
     let text: String = text
         .chars()
@@ -124,7 +128,8 @@ pub(crate) fn fit(text: &str, size: f64, limit: f64) -> String {
     }
 }
 
-/// `text` in at most `max_lines` lines of at most `limit` pixels, broken at spaces; the last is cut if need be.
+/// `text` in at most `max_lines` lines of at most `limit` pixels, broken at spaces; the last is cut
+/// if need be.
 pub(crate) fn wrap(text: &str, size: f64, limit: f64, max_lines: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

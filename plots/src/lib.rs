@@ -1,18 +1,21 @@
 //! Figures from a run or sweep directory, and from nothing else.
 //!
-//! - [`draw_run`]: messages and bytes by round, scores by round, time and bytes, what clients carry, what became of the
-//!   messages, what privacy was spent; who worked when, where it was traced; maps, matrices and changes where a strategy left them.
-//! - [`draw_audit`]: verdicts on papers' claims, printed numbers beside measured ones, and tables as curves.
+//! - [`draw_run`]: messages and bytes by round, scores by round, time and bytes, what clients
+//!   carry, what became of the messages, what privacy was spent; who worked when, where it was
+//!   traced; maps, matrices and changes where a strategy left them.
+//! - [`draw_audit`]: verdicts on papers' claims, printed numbers beside measured ones, and tables
+//!   as curves.
 //! - [`draw_dataset`]: a data set's degrees and labels.
 //! - [`pictures_of_run`], [`pictures_of_sweep`]: the same as texts for a page.
-//! - [`draw_sweep`]: each summary number over the sweep's axes, with means and 95 % intervals over seeds.
+//! - [`draw_sweep`]: each summary number over the sweep's axes, with means and 95 % intervals over
+//!   seeds.
 //!
 //! Figures are drawn side by side, by the threads of the `rayon` pool that the call is made in.
 //!
-//! Promises: each figure is written as SVG and as PNG below `figures/`, whole; equal tables give equal
-//! bytes on every CPU, by any number of threads; a figure
-//! whose data are absent or all zero is not drawn. Curves differ in colour, marker and dash; theory is dashed; intervals
-//! are bands; legends lie off the data. The font comes with the crate, so nothing is asked of the system.
+//! Promises: each figure is written as SVG and as PNG below `figures/`, whole; equal tables give
+//! equal bytes on every CPU, by any number of threads; a figure whose data are absent or all zero
+//! is not drawn. Curves differ in colour, marker and dash; theory is dashed; intervals are bands;
+//! legends lie off the data. The font comes with the crate, so nothing is asked of the system.
 //!
 //! ```no_run
 //! for file in folkmoot_plots::draw_run("runs/mine".as_ref(), &folkmoot_plots::Drawing::default())? {
@@ -47,7 +50,7 @@ mod verdicts;
 pub use dataset::DatasetPicture;
 pub use draw::Look;
 use figure::Figure;
-use folkmoot_metrics::figures::{TableFigure, figures_called, is_called};
+use folkmoot_metrics::figures::{TableFigure, figures_called, is_called, present};
 use folkmoot_metrics::run_dir::{FIGURES, write_whole};
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{ReadError, RunDir, SweepDir, WriteError};
@@ -74,13 +77,11 @@ pub enum PlotError {
     Unknown {
         /// What it was to be called.
         wanted: String,
-        /// What there is.
         there: String,
     },
     /// A figure cannot be drawn: a bug.
     #[error("figure {figure} cannot be drawn: {reason}; please report it")]
     Draw {
-        /// The figure's name.
         figure: String,
         /// What the drawing library said.
         reason: String,
@@ -90,23 +91,23 @@ pub enum PlotError {
 /// Which figures are drawn, and how.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawing {
-    /// All of them; otherwise those that the card names, or those that answer most questions where it names none.
+    /// All of them; otherwise those that the card names, or those that answer most questions where
+    /// it names none.
     pub all: bool,
     /// These alone, in this order, by their names; `*` stands for anything.
     pub only: Vec<String>,
-    /// How they look.
     pub look: Look,
     /// Whether they are written as PDF, too.
     pub pdf: bool,
 }
 
-/// Draws figures of the run directory `dir` into its `figures/`; returns the files, in order. Of a run that
-/// is not finished, what there is is drawn, with a note that says so.
+/// Draws figures of the run directory `dir` into its `figures/`; returns the files, in order. Of a
+/// run that is not finished, what there is is drawn, with a note that says so.
 ///
 /// # Errors
 ///
-/// [`PlotError::Read`] when `dir` is no run directory or is damaged, [`PlotError::Unknown`] when a figure that is asked for is not there,
-/// [`PlotError::Write`] when one cannot be saved.
+/// [`PlotError::Read`] when `dir` is no run directory or is damaged, [`PlotError::Unknown`] when a
+/// figure that is asked for is not there, [`PlotError::Write`] when one cannot be saved.
 pub fn draw_run(dir: &Path, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
     drawing.look.check().map_err(PlotError::Size)?;
     save(dir, &figures_of_run(&RunDir::open(dir)?, drawing)?, drawing)
@@ -129,13 +130,13 @@ fn figures_of_run(run: &RunDir, drawing: &Drawing) -> Result<Vec<Figure>, PlotEr
     drawing.choose(figures, &of_card, &usual)
 }
 
-/// Draws figures of the sweep directory `dir` into its `figures/`; returns the files, in order. Points that are
-/// missing are left out, with a note that says so.
+/// Draws figures of the sweep directory `dir` into its `figures/`; returns the files, in order.
+/// Points that are missing are left out, with a note that says so.
 ///
 /// # Errors
 ///
-/// [`PlotError::Read`] when `dir` is no sweep directory or is damaged, [`PlotError::Unknown`] when a figure that is asked for is not there,
-/// [`PlotError::Write`] when one cannot be saved.
+/// [`PlotError::Read`] when `dir` is no sweep directory or is damaged, [`PlotError::Unknown`] when
+/// a figure that is asked for is not there, [`PlotError::Write`] when one cannot be saved.
 pub fn draw_sweep(dir: &Path, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
     drawing.look.check().map_err(PlotError::Size)?;
     save(dir, &figures_of_sweep(&SweepDir::open(dir)?, drawing)?, drawing)
@@ -146,17 +147,16 @@ fn figures_of_sweep(sweep: &SweepDir, drawing: &Drawing) -> Result<Vec<Figure>, 
     drawing.choose(of_sweep(sweep)?, &sweep.manifest.figures, &usual)
 }
 
-/// A figure as a page shows it: a drawing for each of its panels, so that they can stand beside or below each other, and as text what is
-/// said of them all.
+/// A figure as a page shows it: a drawing for each of its panels, so that they can stand beside or
+/// below each other, and as text what is said of them all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
-    /// Its name.
     pub name: String,
-    /// What it shows.
     pub title: String,
     /// What else is to be known of it.
     pub notes: Vec<String>,
-    /// Its panels as SVG. Every id begins with the prefix that was asked for, and no two are the same.
+    /// Its panels as SVG. Every id begins with the prefix that was asked for, and no two are the
+    /// same.
     pub panels: Vec<String>,
 }
 
@@ -212,8 +212,9 @@ fn pictures(figures: &[Figure], card: &str, drawing: &Drawing, prefix: &str) -> 
     figures.par_iter().enumerate().map(picture).collect()
 }
 
-/// The names in a card's list of figures that fit none of those that the run or sweep directory `dir` has data for; of a sweep, none of its
-/// first run either, since a card names the figures of both in one list. Of a run, what may be of its card's sweep is not told apart.
+/// The names in a card's list of figures that fit none of those that the run or sweep directory
+/// `dir` has data for; of a sweep, none of its first run either, since a card names the figures of
+/// both in one list. Of a run, what may be of its card's sweep is not told apart.
 ///
 /// # Errors
 ///
@@ -234,7 +235,7 @@ pub fn unknown_figures(dir: &Path) -> Result<Vec<String>, PlotError> {
             (figures, sweep.manifest.figures)
         }
     };
-    let fits = |wanted: &String| figures.iter().any(|figure| is_called(&figure.name, wanted));
+    let fits = |wanted: &String| figures.iter().any(|figure| is_called(&figure.name, present(wanted)));
     Ok(named.into_iter().filter(|wanted| !fits(wanted)).collect())
 }
 
@@ -257,7 +258,8 @@ impl Drawing {
         }
     }
 
-    /// Those of the figures that are asked for, by the command or else by the card, or the usual ones.
+    /// Those of the figures that are asked for, by the command or else by the card, or the usual
+    /// ones.
     fn choose(&self, figures: Vec<Figure>, of_card: &[String], usual: &[String]) -> Result<Vec<Figure>, PlotError> {
         debug_assert!(
             figures
@@ -269,7 +271,7 @@ impl Drawing {
             let of_name = |name: &String| {
                 figures
                     .iter()
-                    .filter(|figure| is_called(&figure.name, name))
+                    .filter(|figure| is_called(&figure.name, present(name)))
                     .cloned()
                     .collect()
             };
@@ -278,7 +280,7 @@ impl Drawing {
             chosen.retain(|figure| seen.insert(figure.name.clone()));
             chosen
         };
-        let missing = |name: &&String| !figures.iter().any(|figure| is_called(&figure.name, name));
+        let missing = |name: &&String| !figures.iter().any(|figure| is_called(&figure.name, present(name)));
         if let Some(wanted) = self.only.iter().find(missing) {
             let there: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
             return Err(PlotError::Unknown {
@@ -292,13 +294,15 @@ impl Drawing {
         if self.all {
             return Ok(figures);
         }
-        // A card names figures of its runs and of its sweep in one list; here, those of the other are none.
+        // A card names figures of its runs and of its sweep in one list; here, those of the other
+        // are none.
         let of_card = named(of_card);
         Ok(if of_card.is_empty() { named(usual) } else { of_card })
     }
 }
 
-/// Draws what an audit found into the `figures/` of `dir`: `verdicts`, whose parts are called `names`, `printed`, and `tables` as curves.
+/// Draws what an audit found into the `figures/` of `dir`: `verdicts`, whose parts are called
+/// `names`, `printed`, and `tables` as curves.
 ///
 /// # Errors
 ///
@@ -314,7 +318,8 @@ pub fn draw_audit(
     save(dir, &figures, &Drawing::default())
 }
 
-/// Draws a data set into the `figures/` of `dir`: `dataset`, with its degrees and labels, if it has either.
+/// Draws a data set into the `figures/` of `dir`: `dataset`, with its degrees and labels, if it has
+/// either.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! From a name as tables spell it to words for a reader, and from a value in its unit to a short text.
+//! From a name as tables spell it to words for a reader, and from a value in its unit to a short
+//! text.
 
 pub(crate) use folkmoot_metrics::Unit;
 use folkmoot_metrics::key::base;
@@ -75,7 +76,8 @@ pub(crate) fn short(x: f64) -> String {
     rounded(x, 4)
 }
 
-/// A number with at most so many significant digits, at least one; where it has an exponent, at most three.
+/// A number with at most so many significant digits, at least one; where it has an exponent, at
+/// most three.
 pub(crate) fn rounded(x: f64, n_digits: i32) -> String {
     if x == 0.0 || !x.is_finite() {
         return match x {
@@ -137,9 +139,11 @@ impl Units<'_> {
         }
     }
 
-    /// A metric or a field of a scenario in words, and its unit: `payload_bytes` is "Payload bytes", bytes.
+    /// A metric or a field of a scenario in words, and its unit: `payload_bytes` is "Payload
+    /// bytes", bytes.
     ///
-    /// A point of a curve names its place: `micro_f1[train_ratio=0.6]` is "Micro F1 at train ratio 0.6".
+    /// A point of a curve names its place: `micro_f1[train_ratio=0.6]` is "Micro F1 at train ratio
+    /// 0.6".
     pub(crate) fn words(self, name: &str) -> (String, Unit) {
         if let Some(point) = point(name) {
             let ((text, unit), (parameter, _)) = (self.words(point.metric), self.words(point.parameter));
@@ -186,7 +190,8 @@ pub(crate) fn file_part(text: &str) -> String {
     text.chars().map(plain).take(80).collect()
 }
 
-/// A name in words. A unit that it ends in is left out, since the axis has it, unless little else would be left.
+/// A name in words. A unit that it ends in is left out, since the axis has it, unless little else
+/// would be left.
 pub(crate) fn words(name: &str, unit: Unit) -> String {
     let name = name.rsplit('.').next().unwrap_or(name);
     let ending = match unit {

@@ -1,12 +1,13 @@
 //! Pixels as a PNG file.
 //!
-//! Written here, and compressed by `miniz_oxide`, because the bytes of a figure must not depend on the CPU, nor on which
-//! back end of `flate2` another crate asks for.
+//! Written here, and compressed by `miniz_oxide`, because the bytes of a figure must not depend on
+//! the CPU, nor on which back end of `flate2` another crate asks for.
 
 /// Pixels a metre: 85 mm for 1600 pixels, what a page layout takes as the natural size.
 const PER_METRE: u32 = 18_824;
 
-/// The quickest way to deflate that looks for repetitions: a tenth of the usual level's work, files a tenth larger.
+/// The quickest way to deflate that looks for repetitions: a tenth of the usual level's work, files
+/// a tenth larger.
 const LEVEL: u8 = 1;
 
 /// Colours that a byte counts.
@@ -43,7 +44,8 @@ pub(crate) fn encode(pixels: &[u8], width: u32, height: u32) -> Vec<u8> {
     out
 }
 
-/// The colours of a figure in the order in which they come, and of each pixel which it is; `None` where they are too many.
+/// The colours of a figure in the order in which they come, and of each pixel which it is; `None`
+/// where they are too many.
 fn indexed(pixels: &[u8], stride: usize) -> Option<(Vec<[u8; 3]>, Vec<u8>)> {
     let mut colours: Vec<[u8; 3]> = Vec::new();
     // Where each colour stands, plus 1, by a hash of it; half of the places stay free.

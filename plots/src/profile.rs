@@ -1,4 +1,5 @@
-//! Metrics that one run has several values of: `metric[parameter=value]` in its summary is a point of a curve over the parameter.
+//! Metrics that one run has several values of: `metric[parameter=value]` in its summary is a point
+//! of a curve over the parameter.
 
 use crate::figure::{Axis, Figure, Lines, Panel, Path, Role, Series};
 use crate::interval::bounded;
@@ -23,7 +24,8 @@ pub(crate) struct Arm<'a> {
     pub(crate) runs: Vec<&'a BTreeMap<String, f64>>,
 }
 
-/// A figure per parameter, with a panel per metric and a curve per arm; none where the arms are too many.
+/// A figure per parameter, with a panel per metric and a curve per arm; none where the arms are too
+/// many.
 pub(crate) fn figures(arms: &[Arm<'_>], units: Units<'_>) -> Vec<Figure> {
     let names: BTreeSet<&str> = arms
         .iter()

@@ -1,16 +1,18 @@
 //! Shapes to pixels: how much of each pixel a shape covers, and its colour mixed in by that share.
 //!
-//! Edges add up to signed areas: every edge leaves, in each row it passes, how much of the pixel it crosses lies to its
-//! right, and the sum from the left is the winding number, averaged over the pixel. A bit for each pixel that holds such a
-//! share lets the rest of a row be skipped, or filled, at a stroke. Nothing is computed but sums, products, quotients and
-//! square roots, whose bits are the same on every CPU.
+//! Edges add up to signed areas: every edge leaves, in each row it passes, how much of the pixel it
+//! crosses lies to its right, and the sum from the left is the winding number, averaged over the
+//! pixel. A bit for each pixel that holds such a share lets the rest of a row be skipped, or
+//! filled, at a stroke. Nothing is computed but sums, products, quotients and square roots, whose
+//! bits are the same on every CPU.
 
 use crate::scene::{Color, Point};
 
 /// How far, in pixels, a flattened curve or a rounded corner may lie beside the true one.
 const FLATNESS: f64 = 0.1;
 
-/// How finely a pixel's coverage is told apart: as by four times four samples. Files of more shades are half as large again.
+/// How finely a pixel's coverage is told apart: as by four times four samples. Files of more shades
+/// are half as large again.
 const SHADES: u32 = 16;
 
 /// White paper, and the shape that is being drawn on it.
@@ -19,7 +21,8 @@ pub(crate) struct Page {
     height: usize,
     /// Red, green and blue by pixel, row by row.
     pixels: Vec<u8>,
-    /// By how much a pixel's coverage differs from that of its left neighbour; a row has one more than pixels.
+    /// By how much a pixel's coverage differs from that of its left neighbour; a row has one more
+    /// than pixels.
     steps: Vec<f32>,
     /// A bit for each of `steps` that was added to; a row begins with a new word.
     touched: Vec<u64>,
@@ -44,8 +47,8 @@ impl Page {
         self.pixels
     }
 
-    /// Adds the inside of a closed outline. Where outlines overlap, the shape is what any of them covers, as long as they
-    /// turn the same way.
+    /// Adds the inside of a closed outline. Where outlines overlap, the shape is what any of them
+    /// covers, as long as they turn the same way.
     pub(crate) fn add_polygon(&mut self, outline: &[Point]) {
         let next = outline.iter().skip(1).chain(outline.first());
         outline
@@ -54,7 +57,8 @@ impl Page {
             .for_each(|(&from, &to)| self.add_edge(from, to));
     }
 
-    /// Adds a line as wide as `2 * half`, with flat ends and round corners. One that ends with its own first piece is closed.
+    /// Adds a line as wide as `2 * half`, with flat ends and round corners. One that ends with its
+    /// own first piece is closed.
     pub(crate) fn add_stroke(&mut self, points: &[Point], half: f64) {
         let mut points = points.to_vec();
         points.dedup();
@@ -80,8 +84,8 @@ impl Page {
         }
     }
 
-    /// The piece of a disc that a bent line lacks at its outer side; the pieces of the line reach from `at` to both sides
-    /// by `before` and `after`.
+    /// The piece of a disc that a bent line lacks at its outer side; the pieces of the line reach
+    /// from `at` to both sides by `before` and `after`.
     fn add_corner(&mut self, at: Point, before: Point, after: Point, half: f64) {
         let turn = before.0 * after.1 - before.1 * after.0;
         let (from, to) = if turn < 0.0 {
@@ -116,7 +120,8 @@ impl Page {
         }
     }
 
-    /// Adds the edge of a shape. Closed outlines of edges that cover a pixel once leave a sum of 1 there, or -1.
+    /// Adds the edge of a shape. Closed outlines of edges that cover a pixel once leave a sum of 1
+    /// there, or -1.
     pub(crate) fn add_edge(&mut self, from: Point, to: Point) {
         let (sign, (x0, y0), (x1, y1)) = if from.1 < to.1 {
             (1.0, from, to)
@@ -162,7 +167,8 @@ impl Page {
             } else {
                 height
             };
-            // Of the pixel itself, what lies right of the middle of this piece; of all that follow, the whole.
+            // Of the pixel itself, what lies right of the middle of this piece; of all that follow,
+            // the whole.
             let rest = part * (f64::midpoint(start, end) - column as f64);
             self.touch(row, column, part - rest);
             self.touch(row, column + 1, rest);
@@ -217,7 +223,8 @@ fn mix(pixels: &mut [u8], Color(r, g, b): Color, covered: f32, alpha: u32) {
     }
 }
 
-/// The points after `from` on the arc about the origin to `to`, by halves until it is as good as round.
+/// The points after `from` on the arc about the origin to `to`, by halves until it is as good as
+/// round.
 fn round(from: Point, to: Point, radius: f64, arc: &mut Vec<Point>) {
     let (x, y) = (from.0 + to.0, from.1 + to.1);
     let length = libm::hypot(x, y);

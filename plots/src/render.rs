@@ -1,4 +1,5 @@
-//! A scene as SVG, through plotters' backend, and as PNG, through a rasteriser of our own (`raster.rs`).
+//! A scene as SVG, through plotters' backend, and as PNG, through a rasteriser of our own
+//! (`raster.rs`).
 
 use crate::raster::Page;
 use crate::scene::{Color, Point, Scene, Shape};
@@ -7,7 +8,8 @@ use plotters::backend::{DrawingBackend, SVGBackend};
 use plotters::style::RGBAColor;
 use std::collections::BTreeSet;
 
-/// From the middle of a line of text down to its baseline, in ems: half of the font's x-height, as SVG's `0.5ex`.
+/// From the middle of a line of text down to its baseline, in ems: half of the font's x-height, as
+/// SVG's `0.5ex`.
 pub(crate) const HALF_X_HEIGHT: f64 = 0.273;
 
 fn rgba(color: Color, alpha: f64) -> RGBAColor {
@@ -22,7 +24,8 @@ fn whole((x, y): Point) -> (i32, i32) {
     (x.round() as i32, y.round() as i32)
 }
 
-/// The scene as SVG text. Letters are outlines, each of them once, and every text says what it reads. Every id begins with `prefix`.
+/// The scene as SVG text. Letters are outlines, each of them once, and every text says what it
+/// reads. Every id begins with `prefix`.
 pub(crate) fn svg(scene: &Scene, prefix: &str) -> Result<Vec<u8>, String> {
     let mut out = String::new();
     {
@@ -197,8 +200,8 @@ fn is_straight(from: Point, to: Point) -> bool {
     from.0 == to.0 || from.1 == to.1
 }
 
-/// The points of upright and level pieces, moved so that the edges of a line that reaches `half` to both sides, and its
-/// ends, lie between pixels.
+/// The points of upright and level pieces, moved so that the edges of a line that reaches `half` to
+/// both sides, and its ends, lie between pixels.
 fn sharp(points: &[Point], half: f64) -> Vec<Point> {
     let edge = |at: f64, beside: bool| if beside { (at - half).round() + half } else { at.round() };
     let moved = |i: usize| {

@@ -76,14 +76,16 @@ pub(crate) fn figures(run: &RunDir, of_artifacts: Vec<Figure>) -> Vec<Figure> {
     figures
 }
 
-/// The names of figures that answer most questions of a run: its first score, what was sent in all, curves within it, privacy spent.
+/// The names of figures that answer most questions of a run: its first score, what was sent in all,
+/// curves within it, privacy spent.
 pub(crate) fn usual(run: &RunDir) -> Vec<String> {
     let score = scores::first(run).map(|metric| format!("score-{}-by-*", file_part(metric)));
     let others = ["cumulative-bytes", "by-*", "epsilon"].map(str::to_owned);
     score.into_iter().chain(others).collect()
 }
 
-/// Kinds in the order of the table, each with its rows; named with their phase where one name stands in two phases.
+/// Kinds in the order of the table, each with its rows; named with their phase where one name
+/// stands in two phases.
 fn kinds(run: &RunDir) -> Vec<(String, Vec<&MessageRow>)> {
     let mut order: Vec<(&str, &str)> = Vec::new();
     let mut rows: BTreeMap<(&str, &str), Vec<&MessageRow>> = BTreeMap::new();
@@ -110,7 +112,8 @@ fn kinds(run: &RunDir) -> Vec<(String, Vec<&MessageRow>)> {
         .collect()
 }
 
-/// The sum of `value` by round, from the first round of `rows` to the last; rounds without a row count zero.
+/// The sum of `value` by round, from the first round of `rows` to the last; rounds without a row
+/// count zero.
 fn sums(rows: &[&MessageRow], value: &dyn Fn(&MessageRow) -> f64) -> Vec<(f64, f64)> {
     let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
     for row in rows {
@@ -119,7 +122,8 @@ fn sums(rows: &[&MessageRow], value: &dyn Fn(&MessageRow) -> f64) -> Vec<(f64, f
     let (Some(first), Some(last)) = (sums.keys().next(), sums.keys().next_back()) else {
         return Vec::new();
     };
-    // A table may name round four billion in a row of its own; zeros are only filled in where that is a drawing.
+    // A table may name round four billion in a row of its own; zeros are only filled in where that
+    // is a drawing.
     if (last - first) as usize > 100 * sums.len() + 10_000 {
         return sums.into_iter().map(|(round, sum)| (f64::from(round), sum)).collect();
     }
@@ -229,7 +233,8 @@ fn cumulative_bytes(run: &RunDir) -> Option<Figure> {
         }
     }
     let more_than_one = run.messages.iter().any(|row| row.round != last);
-    // A sum starts near zero whatever it is; only totals decades apart are worth a logarithmic axis.
+    // A sum starts near zero whatever it is; only totals decades apart are worth a logarithmic
+    // axis.
     let totals = || {
         series
             .iter()

@@ -31,7 +31,8 @@ fn nice_step(x: f64) -> f64 {
 }
 
 impl Scale {
-    /// Fits `axis` to `values` with at most `max_ticks` labels; values that are not finite count for nothing.
+    /// Fits `axis` to `values` with at most `max_ticks` labels; values that are not finite count
+    /// for nothing.
     pub(crate) fn fit(axis: &Axis, values: &[f64], max_ticks: usize) -> Self {
         let finite = || {
             let all = values.iter().copied().chain(axis.reach);
@@ -168,7 +169,8 @@ impl Scale {
         }
     }
 
-    /// The place of a value, 0 at the low end and 1 at the high one; `None` where it cannot be shown.
+    /// The place of a value, 0 at the low end and 1 at the high one; `None` where it cannot be
+    /// shown.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         let value = if self.log { libm::log10(value) } else { value };
         let place = (value - self.lo) / (self.hi - self.lo);

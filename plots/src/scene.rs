@@ -9,7 +9,8 @@ pub(crate) const WHITE: Color = Color(255, 255, 255);
 pub(crate) const GREY: Color = Color(90, 90, 90);
 pub(crate) const GRID: Color = Color(222, 222, 222);
 
-/// The palette of Okabe and Ito without black, which is left to theory, and with its yellow darkened to show on white; then five more.
+/// The palette of Okabe and Ito without black, which is left to theory, and with its yellow
+/// darkened to show on white; then five more.
 pub(crate) const PALETTE: [Color; 12] = [
     Color(0, 114, 178),
     Color(213, 94, 0),
@@ -75,12 +76,12 @@ pub(crate) enum Shape {
 /// How a line is broken up: lengths drawn and left out, in turn.
 pub(crate) type Dash = &'static [f64];
 
-/// A laid-out figure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Scene {
     pub(crate) width: u32,
     pub(crate) height: u32,
-    /// The width of a panel, and the height of its area between the axes, in pixels: text and lines have their own sizes, whatever these.
+    /// The width of a panel, and the height of its area between the axes, in pixels: text and lines
+    /// have their own sizes, whatever these.
     pub(crate) panel: f64,
     pub(crate) area: f64,
     /// What the width of the page stands for in print.
@@ -165,7 +166,8 @@ impl Scene {
         });
     }
 
-    /// The marker of data series `index`: six shapes, filled for the first six series and hollow for the next six.
+    /// The marker of data series `index`: six shapes, filled for the first six series and hollow
+    /// for the next six.
     pub(crate) fn marker(&mut self, (x, y): Point, index: usize, color: Color, radius: f64) {
         let around = |n: usize, turn: f64, r: f64| -> Vec<Point> {
             let angle = |i: usize| (i as f64 / n as f64 + turn) * std::f64::consts::TAU;

@@ -47,7 +47,8 @@ fn cut(division: &Division) -> Option<String> {
     (division.edges > 0).then(said)
 }
 
-/// How the data of arms are shared out that have names: a panel for each way, under the name of the first arm that has it, and as a note what is cut.
+/// How the data of arms are shared out that have names: a panel for each way, under the name of the
+/// first arm that has it, and as a note what is cut.
 pub(crate) fn side_by_side(arms: &[(String, Division, Vec<PartitionRow>)]) -> (Vec<Panel>, Vec<String>) {
     let mut notes = Vec::new();
     let panel = |(name, division, rows): &(String, Division, Vec<PartitionRow>)| {

@@ -1,4 +1,5 @@
-//! The figures of a sweep: each summary number over the axes, as a mean with its interval over seeds.
+//! The figures of a sweep: each summary number over the axes, as a mean with its interval over
+//! seeds.
 
 mod axis;
 mod runs;
@@ -20,7 +21,8 @@ use folkmoot_metrics::sweep_dir::PointRow;
 use folkmoot_metrics::{Spread, SweepDir};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What answers most questions: arms over time and bytes, what a target took, the headline, curves within runs, and what runs left.
+/// What answers most questions: arms over time and bytes, what a target took, the headline, curves
+/// within runs, and what runs left.
 pub(crate) const USUAL: [&str; 10] = [
     "curves-*",
     "target-*",
@@ -94,7 +96,8 @@ pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
     figures
 }
 
-/// A figure under the name of the sweep, with what there is to say of its seeds before its own notes.
+/// A figure under the name of the sweep, with what there is to say of its seeds before its own
+/// notes.
 fn framed(sweep: &SweepDir, figure: Figure) -> Figure {
     let seeds: BTreeSet<u64> = sweep.points.iter().map(|point| point.seed).collect();
     let mut notes = Vec::new();
@@ -122,7 +125,8 @@ fn unfinished(sweep: &SweepDir) -> Option<String> {
 }
 
 impl<'a> View<'a> {
-    /// The metrics that each run has several values of, over the only axis, a curve per value of the parameter.
+    /// The metrics that each run has several values of, over the only axis, a curve per value of
+    /// the parameter.
     fn families(&self) -> Vec<(&'a str, Panel)> {
         if !self.numeric || !self.others.is_empty() {
             return Vec::new();
@@ -181,7 +185,8 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Every metric of the sweep, without predictions and points of curves, which have figures of their own.
+    /// Every metric of the sweep, without predictions and points of curves, which have figures of
+    /// their own.
     fn metrics(&self) -> BTreeSet<&'a str> {
         let names = self.points().iter().flat_map(|point| point.summary.keys());
         names.map(String::as_str).filter(|name| base(name) == *name).collect()
@@ -242,7 +247,8 @@ impl<'a> View<'a> {
         let mut values: Vec<(&str, Vec<f64>)> = Vec::new();
         for value in &self.sweep.manifest.axes[self.main].values {
             let at = points.iter().filter(|point| point.values[self.main] == *value);
-            // A number that is not finite has no place on an axis, nor has a mean that contains it: a gap.
+            // A number that is not finite has no place on an axis, nor has a mean that contains it:
+            // a gap.
             values.push((value, at.filter_map(|point| point.summary.get(name).copied()).collect()));
         }
         let mut means: Vec<_> = values
@@ -255,7 +261,8 @@ impl<'a> View<'a> {
         means
     }
 
-    /// The interval of a mean, as far as the metric can be there; none of few seeds, which are drawn themselves.
+    /// The interval of a mean, as far as the metric can be there; none of few seeds, which are
+    /// drawn themselves.
     fn interval(&self, metric: &str, mean: &Spread) -> Option<(f64, f64)> {
         bounded(
             mean.interval_95().filter(|_| mean.n() >= FEW),
@@ -288,8 +295,9 @@ impl<'a> View<'a> {
         seen.then(panel)
     }
 
-    /// The second metric of a headline over the first, a point for each value of the only axis, which are no numbers: what one
-    /// choice costs in the one it wins in the other. `None` where there are fewer than two points or too many.
+    /// The second metric of a headline over the first, a point for each value of the only axis,
+    /// which are no numbers: what one choice costs in the one it wins in the other. `None` where
+    /// there are fewer than two points or too many.
     fn scatter(&self, across: &str, up: &str) -> Option<Panel> {
         if self.numeric || !self.others.is_empty() {
             return None;
@@ -381,7 +389,8 @@ impl<'a> View<'a> {
                         .collect()
                 })
                 .collect();
-            // A prediction that does not depend on the other axes is one curve, not one in each arm.
+            // A prediction that does not depend on the other axes is one curve, not one in each
+            // arm.
             let same = curves.iter().all(|curve| alike(curve, &curves[0]));
             for curve in curves.into_iter().take(if same { 1 } else { usize::MAX }) {
                 series.push(Series::new(label.replace('_', " "), Role::Theory(index), curve));

@@ -106,7 +106,8 @@ fn check_xml(text: &str) {
     assert!(open.is_empty());
 }
 
-/// The boxes of all texts: left, top, right, bottom, of the height of small letters with their strokes.
+/// The boxes of all texts: left, top, right, bottom, of the height of small letters with their
+/// strokes.
 fn text_boxes<'a>(scene: &'a Scene) -> Vec<(f64, f64, f64, f64, &'a str)> {
     let text_box = |shape: &Shape| -> Option<(f64, f64, f64, f64)> {
         let Shape::Text {
@@ -399,7 +400,8 @@ fn a_sweep_draws_its_headline_and_each_number_that_varies() {
     assert_eq!((figures[0].name.as_str(), figures[0].panels.len()), ("headline", 1));
 }
 
-/// Fifteen curves by number of clients: a panel for each metric and set, with a curve for each arm, over what is counted.
+/// Fifteen curves by number of clients: a panel for each metric and set, with a curve for each arm,
+/// over what is counted.
 #[test]
 fn more_curves_than_can_be_told_apart_stand_in_panels_of_their_own() {
     let temp = TempDir::new();
@@ -426,7 +428,8 @@ fn more_curves_than_can_be_told_apart_stand_in_panels_of_their_own() {
     }
 }
 
-/// What is drawn of a sweep whose table nobody has written yet is what its points say, and every figure says how many those are.
+/// What is drawn of a sweep whose table nobody has written yet is what its points say, and every
+/// figure says how many those are.
 #[test]
 fn a_sweep_that_lacks_a_point_says_so_on_every_figure() {
     let temp = TempDir::new();
@@ -451,7 +454,8 @@ fn a_sweep_that_lacks_a_point_says_so_on_every_figure() {
     assert_eq!(says(&dir), [true; 5]);
 }
 
-/// Of a sweep over words with two headlines, each word is a point, with its intervals upwards and across.
+/// Of a sweep over words with two headlines, each word is a point, with its intervals upwards and
+/// across.
 #[test]
 fn two_headlines_over_words_are_drawn_against_each_other() {
     let temp = TempDir::new();

@@ -1,4 +1,5 @@
-//! Who worked when: the jobs and absences of clients beside the server's rounds, from the trace of a run.
+//! Who worked when: the jobs and absences of clients beside the server's rounds, from the trace of
+//! a run.
 
 use crate::figure::{Axis, Figure, Panel, Span, Timeline, Track};
 use crate::names::{Unit, heading};
@@ -84,7 +85,8 @@ mod tests {
     use folkmoot_metrics::trace::{Event, Followed, What};
     use folkmoot_metrics::{ClientId, Round, RunResult, RunWriter, SimSpan, SimTime};
 
-    /// The timeline of a run of 60 clients, of whom half are followed; each works once, for so long.
+    /// The timeline of a run of 60 clients, of whom half are followed; each works once, for so
+    /// long.
     fn of_clients(dir: &std::path::Path, span: SimSpan) -> Option<Figure> {
         let _ = std::fs::remove_dir_all(dir);
         let mut run = RunWriter::create(dir, "s", Default::default()).unwrap();

@@ -1,4 +1,5 @@
-//! What an audit of papers found: verdicts counted, what is printed beside what was measured, and tables as curves.
+//! What an audit of papers found: verdicts counted, what is printed beside what was measured, and
+//! tables as curves.
 
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 use crate::names::Unit;
@@ -20,7 +21,8 @@ pub struct Found {
 /// A panel of fewer numbers tells nothing that a table does not.
 const FEWEST: usize = 3;
 
-/// The two figures: `verdicts`, whose groups are called `names`, and `printed`, one panel for each paper with enough numbers.
+/// The two figures: `verdicts`, whose groups are called `names`, and `printed`, one panel for each
+/// paper with enough numbers.
 pub(crate) fn figures(names: &[String], found: &[Found]) -> Vec<Figure> {
     let row = |one: &Found| {
         let n: usize = one.counts.iter().sum();
@@ -63,7 +65,8 @@ pub(crate) fn figures(names: &[String], found: &[Found]) -> Vec<Figure> {
     figures
 }
 
-/// Tables as panels of curves, means over seeds: an interval where there are seeds enough for one, else the seeds themselves.
+/// Tables as panels of curves, means over seeds: an interval where there are seeds enough for one,
+/// else the seeds themselves.
 pub(crate) fn of_table(table: &TableFigure) -> Figure {
     let axis = |label: &str| Axis {
         log_beyond: Some(3.0),

@@ -1,10 +1,13 @@
-//! What a run or a sweep has come to, as one page of HTML: question, answer, figures, messages, privacy, data, and how to repeat it.
+//! What a run or a sweep has come to, as one page of HTML: question, answer, figures, messages,
+//! privacy, data, and how to repeat it.
 //!
 //! - [`report`]: the page of a run or sweep directory. [`side_by_side`]: that of two of them.
 //!
-//! Promises: a page is made of its directory and nothing else, and the same directory gives the same bytes; it asks nobody for anything, so
-//! that it opens from a file, offline and in ten years; what a card or a file says is text and never markup; a table of many rows is cut, and
-//! says so. Leaves out: what is drawn and how numbers are worded, which belong to `folkmoot-plots` and `folkmoot-metrics`.
+//! Promises: a page is made of its directory and nothing else, and the same directory gives the
+//! same bytes; it asks nobody for anything, so that it opens from a file, offline and in ten years;
+//! what a card or a file says is text and never markup; a table of many rows is cut, and says so.
+//! Leaves out: what is drawn and how numbers are worded, which belong to `folkmoot-plots` and
+//! `folkmoot-metrics`.
 //!
 //! ```no_run
 //! let page = folkmoot_report::report("runs/karate".as_ref())?;

@@ -10,7 +10,6 @@ const MOST_ROWS: usize = 200;
 /// Longer tables begin folded, and can be searched.
 const FOLDED: usize = 12;
 
-/// The whole.
 #[derive(Template)]
 #[template(path = "page.html")]
 pub(crate) struct Page {
@@ -167,8 +166,9 @@ impl Page {
         }
     }
 
-    /// The page's text. Its style and script are marked by the hash of all that stands on it, which no text on it can foretell: a browser
-    /// runs and shows nothing else, even if a text should ever get through as markup.
+    /// The page's text. Its style and script are marked by the hash of all that stands on it, which
+    /// no text on it can foretell: a browser runs and shows nothing else, even if a text should
+    /// ever get through as markup.
     pub(crate) fn html(mut self) -> String {
         let unmarked = self.markup();
         self.nonce = blake3::hash(unmarked.as_bytes()).to_hex()[..32].to_owned();

@@ -1,4 +1,5 @@
-//! The page of two results beside each other: what was asked differently, numbers with differences, figures in pairs.
+//! The page of two results beside each other: what was asked differently, numbers with differences,
+//! figures in pairs.
 
 use crate::page::{Block, Cell, Column, Page, Table};
 use crate::{Difference, ReportError, parts, run, sweep};

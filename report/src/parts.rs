@@ -40,7 +40,8 @@ pub(crate) fn list(unit: Unit, beside: &[(String, f64)]) -> String {
     beside.join("; ")
 }
 
-/// A number that answers the question, as a page shows it; where the run is not finished, what it has not said yet is said to be open.
+/// A number that answers the question, as a page shows it; where the run is not finished, what it
+/// has not said yet is said to be open.
 pub(crate) fn answered(answer: Answer, is_finished: bool) -> Answered {
     let about = answer.meaning.as_ref().map_or(String::new(), Meaning::sentences);
     let value = match (&answer.value, answer.points.first()) {
@@ -220,7 +221,8 @@ pub(crate) fn privacy(axes: &[&str], arms: &Arms<'_, PrivacyRow>) -> Option<Tabl
     (!rows.is_empty()).then(|| Table::new("Privacy claimed and spent", columns, rows, "privacy.csv"))
 }
 
-/// The names of what attackers have reached, in order: points of a curve stand for themselves where there are few of them.
+/// The names of what attackers have reached, in order: points of a curve stand for themselves where
+/// there are few of them.
 pub(crate) fn attacks<'a>(
     names: impl Iterator<Item = &'a String>,
     terms: &BTreeMap<String, Meaning>,
@@ -237,7 +239,8 @@ pub(crate) fn attacks<'a>(
     names
 }
 
-/// A row on an attack: its name in words, what it reached, what a blind guess would, and by how much it is better than that.
+/// A row on an attack: its name in words, what it reached, what a blind guess would, and by how
+/// much it is better than that.
 pub(crate) fn attack(words: &str, reached: Cell, mean: f64, meaning: &Meaning) -> Vec<Cell> {
     let blind = meaning.attack.and_then(|attack| attack.blind);
     // Where higher is better, the number is the attacker's error.

@@ -226,7 +226,8 @@ fn targets(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str]) -> Vec<Table> {
     findings::targets(sweep, arms).into_iter().map(table).collect()
 }
 
-/// The run of each arm under its first seed, as far as they are there: a sweep may have been copied without its runs.
+/// The run of each arm under its first seed, as far as they are there: a sweep may have been copied
+/// without its runs.
 fn first_runs<'a>(sweep: &SweepDir, arms: &[Arm<'a>]) -> Result<Vec<(&'a [String], RunDir)>, ReadError> {
     let points = sweep.manifest.points();
     let dir = |arm: &Arm<'a>| {

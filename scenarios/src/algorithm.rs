@@ -5,22 +5,25 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::ranks::{self, Ranks, agree};
 use folkmoot_engine::run::{Observer, Outcome, Saved, run_among};
 use folkmoot_graphs::{Dataset, Graph, Partition};
-use folkmoot_parts::{Broken, Part, part};
+use folkmoot_parts::{Broken, Component, component};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Something that a run keeps.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// The last models: `model.npy` of the server, `own_models.npy` of clients that have their own, `model_layout.csv` with the matrices in them.
+    /// The last models: `model.npy` of the server, `own_models.npy` of clients that have their own,
+    /// `model_layout.csv` with the matrices in them.
     #[default]
     Model,
-    /// The class and the probabilities that these predict for every labelled item: `predictions.csv` and `own_predictions.csv`.
+    /// The class and the probabilities that these predict for every labelled item:
+    /// `predictions.csv` and `own_predictions.csv`.
     Predictions,
-    /// The client that holds each item, and whether it trains, validates or tests: `assignment.csv`.
+    /// The client that holds each item, and whether it trains, validates or tests:
+    /// `assignment.csv`.
     Assignment,
 }
 
@@ -43,7 +46,7 @@ pub fn without_weights(dataset: &Dataset) -> Result<(), StrategyError> {
 /// An algorithm by its settings, as a card writes them: `strategy: Name(field: value)`.
 ///
 /// Every field has a default, so that `Name()` is a whole algorithm.
-pub trait Algorithm: Part + Default {
+pub trait Algorithm: Component + Default {
     /// What everybody knows of the data before the run, such as the number of classes: a struct of
     /// plain values, or `()`. `manifest.json` lists it.
     type Facts: Serialize + 'static;
@@ -102,8 +105,9 @@ pub trait Algorithm: Part + Default {
 /// What is known of an algorithm, with its settings, before any data are read.
 #[derive(Clone, Debug)]
 pub struct About {
-    /// The version of the results: each change that moves a number of this algorithm raises it, with an entry in
-    /// `scenarios/results-log.md`. Recorded runs of an older version are reported as stale. Default: 1.
+    /// The version of the results: each change that moves a number of this algorithm raises it,
+    /// with an entry in `scenarios/results-log.md`. Recorded runs of an older version are reported
+    /// as stale. Default: 1.
     pub results_version: u32,
     /// How many rounds a run has, if that is known; for progress only.
     pub rounds: Option<u32>,
@@ -122,8 +126,8 @@ pub struct About {
     /// The edge lists that the settings name, relative to a data folder or absolute;
     /// [`Source::files`] has what is in them.
     pub edge_lists: Vec<String>,
-    /// The models that the settings name, kept by other runs as `.npy` of one dimension, relative to a data folder or absolute;
-    /// [`Source::files`] has their numbers.
+    /// The models that the settings name, kept by other runs as `.npy` of one dimension, relative
+    /// to a data folder or absolute; [`Source::files`] has their numbers.
     pub models: Vec<String>,
 }
 
@@ -145,11 +149,8 @@ impl Default for About {
 
 /// A system that can run.
 pub struct Prepared<P: Algorithm> {
-    /// What everybody knows.
     pub facts: P::Facts,
-    /// The strategy.
     pub strategy: P::Strategy,
-    /// Its data.
     pub shared: Shared<P::Strategy>,
 }
 
@@ -159,7 +160,7 @@ impl<P: Algorithm> Prepared<P> {
         System {
             strategy: &self.strategy,
             shards: self.shared.shards.as_ref(),
-            study: self.shared.study.as_ref(),
+            evaluator: self.shared.evaluator.as_ref(),
         }
     }
 }
@@ -167,9 +168,7 @@ impl<P: Algorithm> Prepared<P> {
 /// The data of a run.
 #[derive(Clone)]
 pub struct Source<'a> {
-    /// All of them.
     pub dataset: &'a Arc<Dataset>,
-    /// Who holds what.
     pub partition: &'a Arc<Partition>,
     /// The streams of the run, for what is drawn beforehand, such as who trains and who tests.
     pub streams: Streams,
@@ -177,8 +176,8 @@ pub struct Source<'a> {
     pub files: &'a Files,
     /// What the run keeps of its models.
     pub keep: &'a [Keep],
-    /// The clients whose data are needed in this process: all, or those that it plays where another process studies the run. What
-    /// others hold need not be made ready.
+    /// The clients whose data are needed in this process: all, or those that it plays where another
+    /// process evaluates the run. What others hold need not be made ready.
     pub needed: Range<u32>,
 }
 
@@ -241,7 +240,7 @@ pub struct Shared<S: Strategy> {
     /// What each client holds.
     pub shards: Box<dyn Shards<S>>,
     /// Scores, attacks and theory.
-    pub study: Box<dyn Study<S>>,
+    pub evaluator: Box<dyn Evaluator<S>>,
 }
 
 /// An algorithm with its settings, whichever it is.
@@ -277,29 +276,23 @@ impl Runnable {
 
 /// What an algorithm is run on.
 pub struct Job<'a> {
-    /// The data.
     pub dataset: &'a Arc<Dataset>,
     /// How they are shared out.
     pub partition: &'a Arc<Partition>,
-    /// The world.
     pub world: &'a World,
     /// What is in the files that the settings name.
     pub files: &'a Files,
     /// What the run keeps of its models.
     pub keep: &'a [Keep],
-    /// The seed.
     pub seed: u64,
-    /// How to run.
     pub options: Options,
     /// The checkpoint to go on from, if any.
     pub saved: Option<&'a Saved>,
-    /// With whom.
     pub ranks: &'a dyn Ranks,
 }
 
 /// What a run comes to, and what it rests on.
 pub struct Finished {
-    /// The outcome.
     pub outcome: Outcome,
     /// What everybody knew of the data before the run.
     pub public_facts: BTreeMap<String, serde_json::Value>,
@@ -312,7 +305,7 @@ fn run<P: Algorithm>(settings: &P, job: &Job<'_>, observer: &mut dyn Observer) -
     let source = Source {
         files: job.files,
         keep: job.keep,
-        // The first rank has the study, which reads what everybody holds.
+        // The first rank has the evaluator, which reads what everybody holds.
         needed: match job.ranks.rank() {
             0 => all.needed,
             _ => ranks::clients(job.ranks, all.n_clients()),

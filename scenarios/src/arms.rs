@@ -1,7 +1,9 @@
-//! Arms that replace a part of the card: what a strategy takes over from the card's own, and which settings differ without being named.
+//! Arms that replace a part of the card: what a strategy takes over from the card's own, and which
+//! settings differ without being named.
 //!
-//! An arm states what it changes. `"strategy": Scaffold()` states another algorithm and nothing else, so the settings that both algorithms share
-//! stay those of the card ([`inherited`]). Where a value replaces a part or a group as a whole, settings that it leaves out return to their
+//! An arm states what it changes. `"strategy": Scaffold()` states another algorithm and nothing
+//! else, so the settings that both algorithms share stay those of the card ([`inherited`]). Where a
+//! value replaces a part or a group as a whole, settings that it leaves out return to their
 //! defaults; a comparison then changes more than it says ([`unnamed`]).
 
 use crate::registry::Registry;
@@ -10,7 +12,8 @@ use crate::swept::Swept;
 use crate::text::{Source, differences, is_part, lay, variant_of};
 use folkmoot_parts::{Field, Shape};
 
-/// The groups of settings that algorithms in rounds share: the same type under the same name, whatever the algorithm.
+/// The groups of settings that algorithms in rounds share: the same type under the same name,
+/// whatever the algorithm.
 const SHARED: [&str; 8] = [
     "model",
     "training",
@@ -24,8 +27,9 @@ const SHARED: [&str; 8] = [
 /// An axis of more values is not compared: it would take long, and such values are numbers.
 const MOST_VALUES: usize = 1000;
 
-/// A card whose strategy has been replaced by another algorithm, with the shared settings that `card` states and the new value does not; and what
-/// these are, by path and value. Problems of them bear `label`.
+/// A card whose strategy has been replaced by another algorithm, with the shared settings that
+/// `card` states and the new value does not; and what these are, by path and value. Problems of
+/// them bear `label`.
 pub(crate) fn inherited(
     card: &Source,
     mut replaced: Source,
@@ -83,7 +87,6 @@ fn shared((old, new): (&Source, &Source), (a, b): (&Shape, &Shape), path: &str, 
 /// A setting that an arm changes without naming it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unnamed {
-    /// Its path.
     path: String,
     /// Its value in the arm.
     value: String,
@@ -91,7 +94,8 @@ pub(crate) struct Unnamed {
     in_card: String,
 }
 
-/// For each value of an axis, or each arm, the settings in which it differs from the card, and from another value, without naming them.
+/// For each value of an axis, or each arm, the settings in which it differs from the card, and from
+/// another value, without naming them.
 pub(crate) fn unnamed(name: &str, card: &Source, axis: &Swept, registry: &Registry) -> Vec<(usize, Vec<Unnamed>)> {
     let replaces = |(_, value): &(String, String)| value.starts_with(|c: char| c == '(' || c.is_alphabetic());
     if axis.values.len() > MOST_VALUES || !axis.values.iter().flatten().any(replaces) {
@@ -132,7 +136,8 @@ pub(crate) fn unnamed(name: &str, card: &Source, axis: &Swept, registry: &Regist
     all.filter(|(_, found)| !found.is_empty()).collect()
 }
 
-/// The settings below a path that a new value leaves out, where the card and the arm, both with every default, differ.
+/// The settings below a path that a new value leaves out, where the card and the arm, both with
+/// every default, differ.
 fn left_out((base, arm): (&Source, &Source), (path, value): &(String, String), registry: &Registry) -> Vec<Unnamed> {
     // Two parts of different names are compared by the settings of the same name.
     let split = |source: Source| match variant_of(&source) {
@@ -152,7 +157,8 @@ fn left_out((base, arm): (&Source, &Source), (path, value): &(String, String), r
     let unnamed = |(field, in_card, value): (String, Option<String>, Option<String>)| {
         let is_below = |outer: &&str| field == *outer || is_part(&field, outer);
         let is_named = field.is_empty() || written.value(&field).is_some() || laid.iter().any(&is_below);
-        // What is measured changes no result. Of another part, `None` says that it has no use for a setting.
+        // What is measured changes no result. Of another part, `None` says that it has no use for a
+        // setting.
         let is_measured = path == "strategy" && is_below(&"evaluation");
         let is_unused = a_name != b_name && [&in_card, &value].iter().any(|value| value.as_deref() == Some("None"));
         (!is_named && !is_measured && !is_unused).then_some(Unnamed {
@@ -164,7 +170,8 @@ fn left_out((base, arm): (&Source, &Source), (path, value): &(String, String), r
     differences(&a, &b).into_iter().filter_map(unnamed).collect()
 }
 
-/// The settings that the variants which a strategy's value names lay under its own, such as `variant: AsReleased`.
+/// The settings that the variants which a strategy's value names lay under its own, such as
+/// `variant: AsReleased`.
 fn laid(strategy: &str, written: &Source, registry: &Registry) -> Vec<&'static str> {
     let mut parts = registry.strategies().parts();
     let Some(part) = parts.find(|part| part.name == strategy) else {

@@ -1,7 +1,8 @@
 //! Claims held against runs: what was measured, and the verdict.
 //!
-//! [`Evidence`] gathers numbers by run and seed, from the shipped record and from finished directories, which are known by what
-//! they ran and not by their names; [`decide`] gives a claim its [`Finding`]; [`pages`] writes them down.
+//! [`Evidence`] gathers numbers by run and seed, from the shipped record and from finished
+//! directories, which are known by what they ran and not by their names; [`decide`] gives a claim
+//! its [`Finding`]; [`pages`] writes them down.
 
 mod baseline;
 mod horizon;
@@ -23,7 +24,6 @@ use folkmoot_metrics::{ControlRow, MetricKey, ReadError, RunDir, Spread};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// One run's numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
     /// The card as it was written then ([`Resolved::written`](crate::claims::Resolved::written)).
@@ -159,7 +159,8 @@ impl Evidence {
         Ok(())
     }
 
-    /// Forgets the runs of cards that are written otherwise today, whose numbers would stand for what nobody ran; returns which.
+    /// Forgets the runs of cards that are written otherwise today, whose numbers would stand for
+    /// what nobody ran; returns which.
     pub fn forget_changed(&mut self, wanted: &Wanted) -> Vec<String> {
         let is_changed = |run: &str, seeds: &BTreeMap<u64, Measured>| {
             let today = wanted.cards.get(run);
@@ -176,7 +177,8 @@ impl Evidence {
         self.expected.extend(wanted.expected.clone());
     }
 
-    /// How often the record was looked at until a number had its present seeds; 1 where its history is not known.
+    /// How often the record was looked at until a number had its present seeds; 1 where its history
+    /// is not known.
     fn looks(&self, measure: &Measure) -> u32 {
         let key = (measure.run.to_string(), measure.metric.clone());
         self.looks.get(&key).copied().unwrap_or(1)
@@ -242,7 +244,8 @@ impl Evidence {
         String::from_utf8(lines.into_inner().unwrap_or_default()).unwrap_or_default()
     }
 
-    /// Adds a run's numbers. One of another fingerprint takes the place of what was known of that run and seed.
+    /// Adds a run's numbers. One of another fingerprint takes the place of what was known of that
+    /// run and seed.
     pub fn add(&mut self, run: &RunKey, seed: u64, measured: Measured) {
         self.add_named(&run.to_string(), seed, measured);
     }
@@ -393,8 +396,8 @@ impl Wanted {
                 let values = measures
                     .iter()
                     .filter_map(|measure| Some((measure.metric.clone(), measure.of(&run)?)));
-                // A dry run has learned nothing: only its controls count, which follow from the data, beside what was
-                // measured.
+                // A dry run has learned nothing: only its controls count, which follow from the
+                // data, beside what was measured.
                 if run.manifest.dry_run {
                     let name = |row: &ControlRow| MetricKey::of(&row.metric).against(&row.control).to_string();
                     let controls = run.controls.iter().map(name);
@@ -458,7 +461,6 @@ pub fn counts(findings: &[Finding]) -> [usize; Verdict::ALL.len()] {
 
 /// One paper's claims and what was found of them.
 pub struct Audited {
-    /// The claims.
     pub claims: Claims,
     /// A finding for each.
     pub findings: Vec<Finding>,
@@ -484,8 +486,8 @@ impl Audited {
         }
     }
 
-    /// Each printed number that runs give by themselves, with the mean of what was measured; changes from one run to another, whose units
-    /// differ, are left out, and so are counts.
+    /// Each printed number that runs give by themselves, with the mean of what was measured;
+    /// changes from one run to another, whose units differ, are left out, and so are counts.
     pub fn numbers(&self) -> Vec<(f64, f64)> {
         let number = |(claim, finding): (&Claim, &Finding)| match (&claim.test.rule, &claim.test.against) {
             (Rule::Statistical | Rule::Within(_), None) => {

@@ -1,8 +1,9 @@
-//! One list of parts for each field of a card that names one: what there is, and how its settings are read.
+//! One list of parts for each field of a card that names one: what there is, and how its settings
+//! are read.
 
 use crate::registry::Registry;
 use crate::text::{Problems, Source, Variant, formed, lay, recover, suggest, variant_of};
-use folkmoot_parts::{Body, Choosing, Field, Part, Shape, Value, lines_of, named_lines_of, with_article};
+use folkmoot_parts::{Body, Choosing, Component, Field, Shape, Value, lines_of, named_lines_of, with_article};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -26,7 +27,8 @@ struct Entry<T: ?Sized> {
     read: Box<Reader<T>>,
 }
 
-/// Reads what a card names, given the whole value, the body behind the name, and where the parts in it are looked up.
+/// Reads what a card names, given the whole value, the body behind the name, and where the parts in
+/// it are looked up.
 type Reader<T> = dyn Fn(&Source, &Source, &Registry) -> Result<Picked<T>, Problems> + Send + Sync;
 
 /// What a part says of itself.
@@ -36,7 +38,6 @@ pub struct Described {
     pub field: &'static str,
     /// What parts of this kind are called: `strategy`.
     pub what: &'static str,
-    /// Its name.
     pub name: &'static str,
     /// An earlier name, which cards may still use.
     pub alias: Option<&'static str>,
@@ -44,7 +45,6 @@ pub struct Described {
     pub about: String,
     /// Where it is declared.
     pub source: &'static str,
-    /// Its fields.
     pub shape: Shape,
 }
 
@@ -67,7 +67,6 @@ impl<T: ?Sized> Picked<T> {
         &self.text
     }
 
-    /// The part itself.
     pub fn build(&self) -> Box<T> {
         (self.make)()
     }
@@ -84,7 +83,7 @@ impl<T: ?Sized + 'static> Axis<T> {
     }
 
     /// Adds the part `P`, of which `build` makes what the axis is of.
-    pub(crate) fn add<P: Part>(&mut self, build: fn(P) -> Box<T>) -> Result<(), DuplicateName> {
+    pub(crate) fn add<P: Component>(&mut self, build: fn(P) -> Box<T>) -> Result<(), DuplicateName> {
         let described = Described {
             field: self.field,
             what: self.what,
@@ -154,7 +153,8 @@ impl<T: ?Sized + 'static> Axis<T> {
         self.entries.iter().map(|entry| &entry.described)
     }
 
-    /// Reads the card's field, and by `registry` the parts inside its settings; positions are those of the card.
+    /// Reads the card's field, and by `registry` the parts inside its settings; positions are those
+    /// of the card.
     ///
     /// # Errors
     ///
@@ -176,8 +176,9 @@ impl<T: ?Sized + 'static> Axis<T> {
     }
 }
 
-/// Reads the settings of one part from its body: what a variant lays under them, their shape, their parts, their rules.
-pub(crate) fn read_part<P: Part>(body: &Source, registry: &Registry) -> Result<P, Problems> {
+/// Reads the settings of one part from its body: what a variant lays under them, their shape, their
+/// parts, their rules.
+pub(crate) fn read_part<P: Component>(body: &Source, registry: &Registry) -> Result<P, Problems> {
     let shape = P::shape();
     let laid = with_variants(&shape, &with_groups(&shape.fields(), body));
     let (mut part, problems) = read_value::<P>(&laid, registry)?;
@@ -215,7 +216,8 @@ fn read_value<T: Value + DeserializeOwned>(source: &Source, registry: &Registry)
     Ok((value, problems))
 }
 
-/// The body with the settings of the variants that it names, or leaves to their default, laid under its own.
+/// The body with the settings of the variants that it names, or leaves to their default, laid under
+/// its own.
 fn with_variants(shape: &Shape, body: &Source) -> Source {
     let mut laid = body.clone();
     for field in shape.fields() {
@@ -241,8 +243,9 @@ fn with_variants(shape: &Shape, body: &Source) -> Source {
     laid
 }
 
-/// Adds to every group of settings that the body writes in part the other defaults of that group here, which may differ
-/// from those of its type: `GwLdp(training: (epochs: 2))` keeps the optimiser of `GwLdp()`.
+/// Adds to every group of settings that the body writes in part the other defaults of that group
+/// here, which may differ from those of its type: `GwLdp(training: (epochs: 2))` keeps the
+/// optimiser of `GwLdp()`.
 fn with_groups(fields: &[&Field], body: &Source) -> Source {
     let mut laid = body.clone();
     for field in fields {
@@ -270,23 +273,23 @@ fn with_groups(fields: &[&Field], body: &Source) -> Source {
 mod tests {
     use super::*;
     use crate::toy::Idle;
-    use folkmoot_parts::part;
+    use folkmoot_parts::component;
 
     #[test]
     fn a_fault_of_what_a_variant_lays_bears_its_name() {
-        #[part(name = "Odd", about = "a part with a wrong variant")]
+        #[component(name = "Odd", about = "a part with a wrong variant")]
         #[derive(Clone, Debug)]
         struct Odd {
             variant: Variants,
-            #[part(default = 1, in = 1..=3)]
+            #[component(default = 1, in = 1..=3)]
             n: u32,
         }
-        #[part]
+        #[component]
         #[derive(Clone, Debug)]
         enum Variants {
             #[default]
             Plain,
-            #[part(sets("n=7"))]
+            #[component(sets("n=7"))]
             Wide,
         }
         assert!(

@@ -7,7 +7,8 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// When there is neither, or the file cannot be read or is no text. A folder never hides a shipped card of its name.
+/// When there is neither, or the file cannot be read or is no text. A folder never hides a shipped
+/// card of its name.
 pub fn find(card: &str, shipped: &[(&str, &str)]) -> Result<(String, Source), Problems> {
     let path = Path::new(card);
     if path.exists() && !path.is_dir() {

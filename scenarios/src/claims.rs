@@ -1,9 +1,10 @@
-//! What papers claim, as data: every printed number, order, bound and promise, with the run that tests it and the rule that
-//! decides.
+//! What papers claim, as data: every printed number, order, bound and promise, with the run that
+//! tests it and the rule that decides.
 //!
-//! A file of claims is RON beside the cards. A claim names a shipped card, the settings and the arm of its sweep, and a number
-//! of the run's summary; a grid is a printed table, each of whose cells is a claim. [`Claims::read`] makes one flat list of
-//! them and refuses what could not be tested, so that no claim is dropped in silence; [`crate::audit`] holds them against runs.
+//! A file of claims is RON beside the cards. A claim names a shipped card, the settings and the arm
+//! of its sweep, and a number of the run's summary; a grid is a printed table, each of whose cells
+//! is a claim. [`Claims::read`] makes one flat list of them and refuses what could not be tested,
+//! so that no claim is dropped in silence; [`crate::audit`] holds them against runs.
 
 mod file;
 mod run;
@@ -25,7 +26,6 @@ use std::path::Path;
 pub struct ClaimsFile {
     /// What `folkmoot audit` calls it: the name of its folder.
     pub name: &'static str,
-    /// The claims.
     pub text: &'static str,
     /// What was measured: a table as [`Evidence::record`](audit::Evidence::record) writes it.
     pub measured: &'static str,
@@ -39,9 +39,7 @@ pub struct ClaimsFile {
 pub struct Claims {
     /// What `folkmoot audit` calls it.
     pub name: String,
-    /// The system.
     pub system: String,
-    /// The paper.
     pub paper: String,
     /// All findings, in Markdown; `{ID}` stands for the measured number of the claim ID.
     pub found: String,
@@ -64,7 +62,6 @@ pub struct Claims {
     places: Vec<String>,
 }
 
-/// One claim.
 #[derive(Clone, Debug)]
 pub struct Claim {
     /// Its name within the paper.
@@ -75,7 +72,6 @@ pub struct Claim {
     pub at: String,
     /// What is printed: a number where the rule needs one.
     pub printed: String,
-    /// What decides.
     pub test: Test,
     /// The same statement on generated data, in seconds.
     pub quick: Option<Test>,
@@ -106,7 +102,6 @@ impl Kind {
 /// A printed number, with its deviation if one is printed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Printed {
-    /// The number.
     pub value: f64,
     /// The digits behind its point.
     pub decimals: usize,
@@ -143,33 +138,32 @@ pub struct Test {
     pub pool: Vec<Pooled>,
     /// What measured numbers are multiplied by before they are compared.
     pub scale: f64,
-    /// The rule.
     pub rule: Rule,
-    /// How far the printed number may lie from the interval's ends to count as reproduced; without it nothing does by
-    /// [`Rule::Statistical`].
+    /// How far the printed number may lie from the interval's ends to count as reproduced; without
+    /// it nothing does by [`Rule::Statistical`].
     pub margin: Option<f64>,
     /// Over how many runs the printed number is, where the paper prints no deviation.
     pub printed_runs: Option<u32>,
-    /// Why the run that a number is compared with may score at or below the constant answer, where that is the point.
+    /// Why the run that a number is compared with may score at or below the constant answer, where
+    /// that is the point.
     pub may_fail: String,
 }
 
 /// What a number is compared with, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Against {
-    /// The other number.
     pub other: Measure,
     /// How the two are compared.
     pub change: Change,
-    /// Two numbers whose difference is taken off that of the first two; an interaction alone has them.
+    /// Two numbers whose difference is taken off that of the first two; an interaction alone has
+    /// them.
     pub elsewhere: Option<[Measure; 2]>,
 }
 
-/// A difference among several of which a claim speaks as one. Those of one card and seed share data and split, so that their mean is one
-/// value; those of other cards are values of their own.
+/// A difference among several of which a claim speaks as one. Those of one card and seed share data
+/// and split, so that their mean is one value; those of other cards are values of their own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pooled {
-    /// The number.
     pub measure: Measure,
     /// What it is compared with.
     pub other: Measure,
@@ -233,7 +227,6 @@ impl Measure {
 /// How two measured numbers are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Change {
-    /// Their difference.
     #[default]
     Points,
     /// By how many per cent the first is larger.
@@ -245,18 +238,21 @@ pub enum Change {
 pub enum Rule {
     /// Every seed's number, rounded to the printed digits, is the printed one.
     Exact,
-    /// The 95 % interval of the difference from the printed number lies within the margin. Otherwise the printed number is
-    /// contradicted beyond four standard errors, and not contradicted within them. Seeds are the unit, paired where two runs
-    /// share them. The printed number counts with its noise: a printed deviation over `printed_runs` runs, or over as many as
-    /// ours; without a deviation, our own over `printed_runs`.
+    /// The 95 % interval of the difference from the printed number lies within the margin.
+    /// Otherwise the printed number is contradicted beyond four standard errors, and not
+    /// contradicted within them. Seeds are the unit, paired where two runs share them. The printed
+    /// number counts with its noise: a printed deviation over `printed_runs` runs, or over as many
+    /// as ours; without a deviation, our own over `printed_runs`.
     Statistical,
-    /// The printed number lies no farther than that from the measured mean, and from either end of its 95 % interval; for printed numbers of few
-    /// runs on seeds of their own, whose noise is not printed.
+    /// The printed number lies no farther than that from the measured mean, and from either end of
+    /// its 95 % interval; for printed numbers of few runs on seeds of their own, whose noise is not
+    /// printed.
     Within(f64),
     /// An order or a trend.
     Shape(Shape),
-    /// A difference of differences, the interaction of two things that vary: the difference from the other run is more or less than the
-    /// same difference elsewhere, or alike. All four numbers are of one seed; an order has no difference and cannot stand here.
+    /// A difference of differences, the interaction of two things that vary: the difference from
+    /// the other run is more or less than the same difference elsewhere, or alike. All four numbers
+    /// are of one seed; an order has no difference and cannot stand here.
     Interaction(Shape),
     /// No seed's number is larger: for what is counted or calculated, not drawn.
     AtMost(f64),
@@ -269,7 +265,8 @@ pub enum Rule {
         /// Why.
         because: String,
     },
-    /// Nothing can decide it: the paper does not define it, or has another set-up. Nothing is measured.
+    /// Nothing can decide it: the paper does not define it, or has another set-up. Nothing is
+    /// measured.
     #[serde(alias = "Open")]
     NotDecidable(String),
     /// The data that it is about are not available.
@@ -278,7 +275,8 @@ pub enum Rule {
     Shown(String),
 }
 
-/// An order, a trend or a bound. Each step is a difference paired by seed, whose 95 % interval (Student's) lies on the claimed side.
+/// An order, a trend or a bound. Each step is a difference paired by seed, whose 95 % interval
+/// (Student's) lies on the claimed side.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub enum Shape {
     /// More than the other run.
@@ -377,7 +375,8 @@ impl Claims {
     ///
     /// # Errors
     ///
-    /// Problems of shape with line and column; claims whose names are given twice, or that no rule could decide.
+    /// Problems of shape with line and column; claims whose names are given twice, or that no rule
+    /// could decide.
     pub fn read(name: &str, text: &str) -> Result<Claims, Problems> {
         file::read(name, &Source::new(&format!("{name}/claims.ron"), text)?)
     }
@@ -386,7 +385,8 @@ impl Claims {
     ///
     /// # Errors
     ///
-    /// All that do not: a card that is not shipped, an axis or a value that it has not, a setting that breaks a rule.
+    /// All that do not: a card that is not shipped, an axis or a value that it has not, a setting
+    /// that breaks a rule.
     pub fn check(&self, registry: &Registry) -> Result<(), Problems> {
         let mut problems = Problems::new(&self.source);
         let mut known: BTreeMap<RunKey, Option<String>> = BTreeMap::new();
@@ -444,8 +444,9 @@ impl Claims {
         self.tables.iter().find(|table| table.title == title)
     }
 
-    /// The numbers that verdicts rest on besides those that are compared: the constant answers that baselines have to beat,
-    /// and what runs came to that did not reach a target. A claim can be decided without them where all runs arrive.
+    /// The numbers that verdicts rest on besides those that are compared: the constant answers that
+    /// baselines have to beat, and what runs came to that did not reach a target. A claim can be
+    /// decided without them where all runs arrive.
     pub fn supporting(&self, quick: bool) -> BTreeSet<Measure> {
         let tests = self
             .claims

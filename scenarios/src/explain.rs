@@ -1,7 +1,9 @@
-//! What a part or a field of a card is: its meaning, kind, unit, range and default, looked up by name or path.
+//! What a part or a field of a card is: its meaning, kind, unit, range and default, looked up by
+//! name or path.
 //!
-//! A path is that of the card, `strategy.model.hidden`, or begins with a part's name, `FedAvg.model.hidden`. Below a field that names
-//! a part, it means that field of every part that has it; below a choice, of every variant, unless it names the variant:
+//! A path is that of the card, `strategy.model.hidden`, or begins with a part's name,
+//! `FedAvg.model.hidden`. Below a field that names a part, it means that field of every part that
+//! has it; below a choice, of every variant, unless it names the variant:
 //! `network.uplink.latency_ms.Uniform.low`.
 
 use crate::axis::Described;
@@ -15,9 +17,9 @@ use folkmoot_parts::{Body, Field, Shape, Value, Variant};
 pub enum Found {
     /// A part by its name.
     Part(Described),
-    /// A field.
     Field {
-        /// The path with the names of parts and variants in it, such as `FedAvg.model.encoder.Gat.heads`.
+        /// The path with the names of parts and variants in it, such as
+        /// `FedAvg.model.encoder.Gat.heads`.
         path: String,
         /// What the field says of itself.
         field: Field,
@@ -45,7 +47,7 @@ pub fn explain(path: &str, registry: &Registry) -> Result<Vec<Found>, String> {
         found: Vec::new(),
         missed: Vec::new(),
     };
-    let named: Vec<&Described> = registry.parts().filter(|part| part.name == parts[0]).collect();
+    let named: Vec<&Described> = registry.parts().filter(|part| part.is_called(parts[0])).collect();
     for part in &named {
         match parts.len() {
             1 => search.found.push(Found::Part((*part).clone())),
@@ -90,13 +92,14 @@ pub fn ending_in(name: &str, registry: &Registry) -> Vec<String> {
 pub fn parts_of<'a>(field: &Field, registry: &'a Registry) -> Vec<&'a Described> {
     let named = match inner(&field.shape) {
         Shape::Named => field.name,
-        Shape::Part(what) => what,
+        Shape::Component(what) => what,
         _ => return Vec::new(),
     };
     registry.parts().filter(|part| part.field == named).collect()
 }
 
-/// Adds the path of a field and those below it; `around` are the kinds of the parts that it lies in, of which none is entered twice.
+/// Adds the path of a field and those below it; `around` are the kinds of the parts that it lies
+/// in, of which none is entered twice.
 fn below(path: &str, field: &Field, registry: &Registry, around: &[&str], all: &mut Vec<String>) {
     all.push(path.to_owned());
     let mut parts = parts_of(field, registry);
@@ -142,7 +145,8 @@ impl Place {
         }
     }
 
-    /// A field of this place, with the default that it has here, which may differ from that of its type.
+    /// A field of this place, with the default that it has here, which may differ from that of its
+    /// type.
     fn placed(&self, mut field: Field) -> Field {
         let whole = self
             .default
@@ -154,8 +158,8 @@ impl Place {
         field
     }
 
-    /// Its fields, each with what holds it: the place itself or one of its variants. One that several variants have alike stands
-    /// once.
+    /// Its fields, each with what holds it: the place itself or one of its variants. One that
+    /// several variants have alike stands once.
     fn fields(&self) -> Vec<(Place, Field)> {
         let mut all: Vec<(Place, Field)> = Vec::new();
         match inner(&self.shape) {
@@ -190,7 +194,7 @@ impl Search<'_> {
         let mut names: Vec<&'static str> = Vec::new();
         for (holder, field) in place.fields() {
             names.push(field.name);
-            if field.name == name {
+            if field.is_called(name) {
                 self.enter(&holder, field, rest);
             }
         }
@@ -198,7 +202,7 @@ impl Search<'_> {
             for variant in variants {
                 names.push(variant.name);
                 let place = place.below(variant.name, &body_of(variant));
-                match (variant.name == name, rest.is_empty()) {
+                match (variant.is_called(name), rest.is_empty()) {
                     (false, _) => {}
                     (true, true) => self.found.push(Found::Variant {
                         path: place.path,

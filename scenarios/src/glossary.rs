@@ -20,7 +20,6 @@ use folkmoot_metrics::trace::{self, TRACE};
 
 /// What a strategy says of its numbers and messages.
 pub struct Glossary {
-    /// The strategy's name.
     pub strategy: &'static str,
     /// What its numbers mean; empty if it says nothing.
     pub terms: Vec<Term>,
@@ -72,7 +71,8 @@ impl Glossary {
         all.filter(|name| !name.contains('*')).collect()
     }
 
-    /// Every name that may be that of a score, which is none of a run's totals: its own, and with those of the parts of the data.
+    /// Every name that may be that of a score, which is none of a run's totals: its own, and with
+    /// those of the parts of the data.
     fn scores(&self) -> Vec<String> {
         let plain = self.terms.iter().map(|term| &*term.name);
         let plain: Vec<&str> = plain.filter(|name| !name.contains('*')).collect();
@@ -134,7 +134,8 @@ pub fn look_up(name: &str, registry: &Registry) -> Vec<Word> {
     words
 }
 
-/// The tables of run and sweep directories by their paths there, each with its columns; `*` stands for a metric.
+/// The tables of run and sweep directories by their paths there, each with its columns; `*` stands
+/// for a metric.
 pub fn tables() -> Vec<(String, Vec<Column>)> {
     fn table<R: Row>() -> (String, Vec<Column>) {
         (R::FILE.to_owned(), R::columns())
@@ -158,7 +159,8 @@ pub fn tables() -> Vec<(String, Vec<Column>)> {
     of_run.into_iter().chain(artifacts).chain([points]).collect()
 }
 
-/// What is wrong with the name of a score that is to be reached; `None` if one of the strategies may have it, or says nothing of its numbers.
+/// What is wrong with the name of a score that is to be reached; `None` if one of the strategies
+/// may have it, or says nothing of its numbers.
 pub fn no_score(score: &str, strategies: &[String], registry: &Registry) -> Option<String> {
     let (mut known, mut wrong) = (Vec::new(), None);
     for glossary in of_all(strategies, registry)? {
@@ -178,7 +180,8 @@ pub fn no_score(score: &str, strategies: &[String], registry: &Registry) -> Opti
     })
 }
 
-/// The part of the data that the name of a model's score leaves out, if it does: a model is scored on parts, and what looks at all is called by itself.
+/// The part of the data that the name of a model's score leaves out, if it does: a model is scored
+/// on parts, and what looks at all is called by itself.
 fn missing_part(term: &Term) -> Option<&'static str> {
     let is_of_model = term.scored.is_some_and(|scored| scored.model != Answering::Probe);
     let has_part = MetricKey::parse(&term.name).split.is_some();
@@ -204,7 +207,8 @@ fn near(name: &str, known: &[String]) -> String {
     }
 }
 
-/// What is wrong with the name of a number that none of the strategies has; `None` if one has it, or says nothing of its numbers.
+/// What is wrong with the name of a number that none of the strategies has; `None` if one has it,
+/// or says nothing of its numbers.
 pub fn unknown(metric: &str, strategies: &[String], registry: &Registry) -> Option<String> {
     let mut known = Vec::new();
     for glossary in of_all(strategies, registry)? {

@@ -1,13 +1,14 @@
 //! Earlier names in cards: fields and components that were renamed are read under both names.
 //!
-//! A declaration states its earlier name by `#[part(alias = "…")]`. [`present`] brings the text of a card to today's names
-//! before anything else looks at it. `recorded` brings it to the names that were in use when the record of audited runs
-//! began, so that a rename makes no recorded run another one's.
+//! A declaration states its earlier name by `#[component(alias = "…")]`. [`present`] brings the
+//! text of a card to today's names before anything else looks at it. `recorded` brings it to the
+//! names that were in use when the record of audited runs began, so that a rename makes no recorded
+//! run another one's.
 
 use crate::file::ScenarioFile;
 use crate::registry::Registry;
 use crate::text::{Names, Problems, Source, Span, apply_setting, quoted_part, split_path};
-use folkmoot_parts::{Body, Field, Shape, Value, Variant};
+use folkmoot_parts::{Body, Field, Shape, Value};
 
 /// The card under today's names.
 #[must_use]
@@ -71,7 +72,7 @@ impl<'a> Place<'a> {
     /// Of a value that may be left out, what it is if written.
     fn of(shape: &'a Shape) -> Self {
         match shape.inner() {
-            Shape::Part(what) => Place::Named(what),
+            Shape::Component(what) => Place::Named(what),
             shape => Place::Shape(shape),
         }
     }
@@ -189,7 +190,7 @@ impl<'a> Walk<'a> {
             written.push(quoted_part(name.unwrap_or(part)));
             places = fields
                 .iter()
-                .filter(|field| is_called(field, part))
+                .filter(|field| field.is_called(part))
                 .map(|field| Place::of(&field.shape))
                 .collect();
         }
@@ -237,8 +238,7 @@ impl<'a> Walk<'a> {
                 Some(((part.name, part.alias), part.shape.fields()))
             }
             Place::Shape(Shape::Choice(variants)) => {
-                let is_called = |variant: &&Variant| variant.name == name || variant.alias == Some(name);
-                let variant = variants.iter().find(is_called)?;
+                let variant = variants.iter().find(|variant| variant.is_called(name))?;
                 let fields = match &variant.body {
                     Body::Nothing => Vec::new(),
                     Body::One(field) => field.shape.fields(),
@@ -253,7 +253,7 @@ impl<'a> Walk<'a> {
     fn below(&mut self, names: &Names<'_>, node: usize, fields: &[&'a Field]) {
         for child in names.children(node) {
             let Some(key) = names.key(child) else { continue };
-            let Some(field) = fields.iter().find(|field| is_called(field, key)) else {
+            let Some(field) = fields.iter().find(|field| field.is_called(key)) else {
                 continue;
             };
             let new = self.becomes(key, (field.name, field.alias)).zip(names.key_span(child));
@@ -261,10 +261,6 @@ impl<'a> Walk<'a> {
             self.value(names, child, &[Place::of(&field.shape)]);
         }
     }
-}
-
-fn is_called(field: &Field, name: &str) -> bool {
-    field.name == name || field.alias == Some(name)
 }
 
 /// What stands inside a list, a map or a tuple.

@@ -14,9 +14,10 @@ use folkmoot_codecs::{self as codecs, Codec};
 use folkmoot_engine::prelude::Term;
 use folkmoot_engine::world::{self, Availability, Devices, Network};
 use folkmoot_graphs::{DataSource, DatasetSpec, PartitionSpec, Partitioner};
-use folkmoot_parts::{Holds, Kind, Part, Shape};
+use folkmoot_parts::{Component, ComponentType, Holds, Shape};
 use folkmoot_traces::{self as traces, Model, Whole};
 use std::any::Any;
+use std::collections::BTreeMap;
 
 /// What a card may name, one list for each field, and the cards that come with a program.
 pub struct Registry {
@@ -33,6 +34,7 @@ pub struct Registry {
     known_as: Vec<KnownAs>,
     folders: Vec<&'static str>,
     cards: Vec<(&'static str, &'static str)>,
+    costs: BTreeMap<&'static str, Cost>,
     claims: Vec<ClaimsFile>,
 }
 
@@ -53,22 +55,44 @@ pub type Register = fn(&mut Registry) -> Result<(), DuplicateName>;
 /// What a program embeds of a folder of scenarios.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenarios {
-    /// The folder's name.
     pub folder: &'static str,
     /// Name and text of its cards.
     pub cards: &'static [(&'static str, &'static str)],
+    /// What its cards cost, a line `card,run_s,start` each below a head: processor time of one run
+    /// of the first configuration, in seconds, and whether the card is one to start with.
+    pub costs: &'static str,
     /// Its claims, if it has any.
     pub claims: Option<ClaimsFile>,
 }
 
+/// What a card costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// Processor time of one run of its first configuration, in seconds on one core.
+    pub run_s: f64,
+    /// Whether it is one to start with.
+    pub is_start: bool,
+}
+
+/// A line of `costs.csv`.
+fn cost(line: &'static str) -> Option<(&'static str, Cost)> {
+    let mut cells = line.split(',');
+    let (card, run_s, start) = (cells.next()?, cells.next()?, cells.next()?);
+    let cost = Cost {
+        run_s: run_s.parse().ok()?,
+        is_start: start == "yes",
+    };
+    Some((card, cost))
+}
+
 /// Whether settings of this shape hold a list of parts of the kind that is called `what`.
 fn lists(shape: &Shape, what: &'static str) -> bool {
-    let item = Shape::Part(what);
+    let item = Shape::Component(what);
     let is_list = |shape: &Shape| matches!(shape, Shape::List(of) if **of == item);
     shape.fields().iter().any(|field| is_list(&field.shape))
 }
 
-/// What may be named inside settings: parts of one [`Kind`], each in an `Arc` of the kind.
+/// What may be named inside settings: parts of one [`ComponentType`], each in an `Arc` of the kind.
 pub type InnerAxis = Axis<dyn Any>;
 
 /// Adds a part that is itself what its axis is of.
@@ -79,7 +103,7 @@ macro_rules! adds {
         /// # Errors
         ///
         /// When its name is taken.
-        pub fn $name<P: Part + $what>(&mut self) -> Result<(), DuplicateName> {
+        pub fn $name<P: Component + $what>(&mut self) -> Result<(), DuplicateName> {
             self.$axis.add::<P>(|part| Box::new(part))
         }
 
@@ -98,16 +122,17 @@ macro_rules! adds_model {
         /// # Errors
         ///
         /// When its name is taken.
-        pub fn $name<P: Part + $what>(&mut self) -> Result<(), DuplicateName> {
+        pub fn $name<P: Component + $what>(&mut self) -> Result<(), DuplicateName> {
             self.$axis.add::<P>(|part| Box::new(Whole(part)))
         }
 
-        /// The same for one that is made when a run is set up, of files or of the number of clients.
+        /// The same for one that is made when a run is set up, of files or of the number of
+        /// clients.
         ///
         /// # Errors
         ///
         /// When its name is taken.
-        pub fn $made<P: Part + Model<dyn $what>>(&mut self) -> Result<(), DuplicateName> {
+        pub fn $made<P: Component + Model<dyn $what>>(&mut self) -> Result<(), DuplicateName> {
             self.$axis.add::<P>(|part| Box::new(part))
         }
 
@@ -119,7 +144,6 @@ macro_rules! adds_model {
 }
 
 impl Registry {
-    /// Nothing.
     pub fn empty() -> Self {
         Registry {
             strategies: Axis::new("strategy", "strategy"),
@@ -134,6 +158,7 @@ impl Registry {
             known_as: Vec::new(),
             folders: Vec::new(),
             cards: Vec::new(),
+            costs: BTreeMap::new(),
             claims: Vec::new(),
         }
     }
@@ -174,15 +199,15 @@ impl Registry {
         self.add_availability::<world::availability::OnOff>()?;
         self.add_availability::<world::availability::Diurnal>()?;
         self.add_made_availability::<traces::Flash>()?;
-        self.add_part::<dyn Codec, codecs::Plain>()?;
-        self.add_part::<dyn Codec, codecs::Half>()?;
-        self.add_part::<dyn Codec, codecs::Bfloat>()?;
-        self.add_part::<dyn Codec, codecs::Uniform>()?;
-        self.add_part::<dyn Codec, codecs::Qsgd>()?;
-        self.add_part::<dyn Codec, codecs::TopK>()?;
-        self.add_part::<dyn Codec, codecs::RandomK>()?;
-        self.add_part::<dyn Codec, codecs::Sign>()?;
-        self.add_part::<dyn Codec, codecs::LowRank>()
+        self.add_component::<dyn Codec, codecs::Plain>()?;
+        self.add_component::<dyn Codec, codecs::Half>()?;
+        self.add_component::<dyn Codec, codecs::Bfloat>()?;
+        self.add_component::<dyn Codec, codecs::Uniform>()?;
+        self.add_component::<dyn Codec, codecs::Qsgd>()?;
+        self.add_component::<dyn Codec, codecs::TopK>()?;
+        self.add_component::<dyn Codec, codecs::RandomK>()?;
+        self.add_component::<dyn Codec, codecs::Sign>()?;
+        self.add_component::<dyn Codec, codecs::LowRank>()
     }
 
     /// Adds a card by its name and text, as `include_str!` gives it.
@@ -235,10 +260,16 @@ impl Registry {
         for name in self.folders.clone() {
             for of in scenarios.iter().filter(|of| of.folder == name) {
                 of.cards.iter().try_for_each(|(name, text)| self.add_card(name, text))?;
+                self.costs.extend(of.costs.lines().skip(1).filter_map(cost));
                 self.claims.extend(of.claims);
             }
         }
         Ok(())
+    }
+
+    /// What a card costs, where that was measured.
+    pub fn cost(&self, card: &str) -> Option<Cost> {
+        self.costs.get(card).copied()
     }
 
     /// The files of claims, in the order of their folders.
@@ -264,7 +295,7 @@ impl Registry {
 
     /// Says what the numbers mean that parts of the kind `T` write, for all algorithms whose
     /// settings hold a list of such parts.
-    pub fn add_terms<T: Kind + ?Sized>(&mut self, terms: Vec<Term>) {
+    pub fn add_terms<T: ComponentType + ?Sized>(&mut self, terms: Vec<Term>) {
         for glossary in &mut self.glossaries {
             let mut parts = self.strategies.parts();
             let part = parts.find(|part| part.name == glossary.strategy);
@@ -278,7 +309,6 @@ impl Registry {
         &self.glossaries
     }
 
-    /// All strategies.
     pub fn strategies(&self) -> &Axis<Runnable> {
         &self.strategies
     }
@@ -299,16 +329,16 @@ impl Registry {
         add_availability, add_made_availability, availabilities: availabilities of Availability;
     }
 
-    /// Adds a part of the kind `T` that settings name: `add_part::<dyn Rule, Middle>()`. The kind
-    /// may be one's own.
+    /// Adds a part of the kind `T` that settings name: `add_component::<dyn Rule, Middle>()`. The
+    /// kind may be one's own.
     ///
     /// # Errors
     ///
     /// When its name is taken.
-    pub fn add_part<T, P>(&mut self) -> Result<(), DuplicateName>
+    pub fn add_component<T, P>(&mut self) -> Result<(), DuplicateName>
     where
         T: Holds<P> + ?Sized,
-        P: Part,
+        P: Component,
     {
         let at = self.inner.iter().position(|axis| axis.what() == T::WHAT);
         let at = at.unwrap_or_else(|| {
@@ -318,7 +348,8 @@ impl Registry {
         self.inner[at].add::<P>(|part| Box::new(T::hold(part)))
     }
 
-    /// Every list of what may be named inside settings, in the order in which their first parts were added.
+    /// Every list of what may be named inside settings, in the order in which their first parts
+    /// were added.
     pub fn inside(&self) -> &[InnerAxis] {
         &self.inner
     }
@@ -328,12 +359,13 @@ impl Registry {
         self.inner.iter().find(|axis| axis.what() == what)
     }
 
-    /// The settings of one part, read from text as the card's field would hold them behind the name: `(walk_length: 3)`.
+    /// The settings of one part, read from text as the card's field would hold them behind the
+    /// name: `(walk_length: 3)`.
     ///
     /// # Errors
     ///
     /// Every problem of shape and value.
-    pub fn settings<P: Part>(&self, text: &str) -> Result<P, Problems> {
+    pub fn settings<P: Component>(&self, text: &str) -> Result<P, Problems> {
         read_part(&text::Source::new(P::NAME, text)?, self)
     }
 

@@ -64,18 +64,20 @@ pub trait Watcher: Send {
     /// Rounds have ended: how many so far.
     fn progress(&mut self, rounds: usize);
 
-    /// Whether the finished rounds that have been handed over are to be written by now; a run that is given up writes them in any case. Default: yes.
+    /// Whether the finished rounds that have been handed over are to be written by now; a run that
+    /// is given up writes them in any case. Default: yes.
     fn wants_progress_saved(&mut self) -> bool {
         true
     }
 
-    /// Asked after every window, which began at `at` of virtual time, with the number of finished rounds: whether to save the run's state.
-    /// Default: no.
+    /// Asked after every window, which began at `at` of virtual time, with the number of finished
+    /// rounds: whether to save the run's state. Default: no.
     fn pause(&mut self, _at: SimTime, _rounds: usize) -> Pause {
         Pause::GoOn
     }
 
-    /// Something that a reader of data dropped, changed or did not read. Default: nothing is printed.
+    /// Something that a reader of data dropped, changed or did not read. Default: nothing is
+    /// printed.
     fn note(&mut self, _note: &str) {}
 
     /// Something has gone wrong that costs the run nothing so far. Default: nobody is told.
@@ -161,7 +163,8 @@ pub fn run_into(
     Ok(report.expect("who is alone is the first"))
 }
 
-/// Makes the directory of a run, which may begin with the state of another, and with its trace if that was traced.
+/// Makes the directory of a run, which may begin with the state of another, and with its trace if
+/// that was traced.
 ///
 /// # Errors
 ///
@@ -214,7 +217,8 @@ fn manifest(scenario: &Scenario, loaded: &Loaded, options: Options, identity: &I
     }
 }
 
-/// Runs a scenario, together with other ranks that do the same. The first writes the directory, the others have none.
+/// Runs a scenario, together with other ranks that do the same. The first writes the directory, the
+/// others have none.
 ///
 /// # Errors
 ///
@@ -333,7 +337,8 @@ pub fn play(
     }))
 }
 
-/// What to say of one graph of which most edges are cut, with a partition that keeps more of them, unless it is one.
+/// What to say of one graph of which most edges are cut, with a partition that keeps more of them,
+/// unless it is one.
 fn cut_note(division: &Division, scenario: &Scenario) -> Option<String> {
     let note = division.cut_note()?;
     let follows_edges = ["Louvain", "Multilevel"]
@@ -355,7 +360,8 @@ fn too_long(untraced: u64) -> Option<String> {
     })
 }
 
-/// What a run came to, unless it was computed from damaged data, or failed for that, at any rank: then it is nothing.
+/// What a run came to, unless it was computed from damaged data, or failed for that, at any rank:
+/// then it is nothing.
 fn undamaged<T>(finished: Result<T, RunError>, loaded: &Loaded, ranks: &dyn Ranks) -> Result<T, Failure> {
     let damage = loaded.dataset.damage().map(Failure::Data);
     let is_whole = damage.map_or(Ok(()), Err);
@@ -423,7 +429,8 @@ struct Saver<'a> {
 
 impl Saver<'_> {
     fn save(&mut self, rounds: &[RoundRow], messages: &mut dyn FnMut() -> Vec<MessageRow>) -> Result<(), WriteError> {
-        // A save rewrites whole tables: after the first rounds it waits until there are some per cent more.
+        // A save rewrites whole tables: after the first rounds it waits until there are some per
+        // cent more.
         if rounds.len() < self.seen + 1 + self.seen / 32 {
             return Ok(());
         }
@@ -479,8 +486,9 @@ impl Observer for Saver<'_> {
         self.watcher.pause(at, rounds)
     }
 
-    /// A state that cannot be saved ends the run only where it was to end with it: what the run has come to is worth more than a state,
-    /// the one before is there still, and the disk may have room again by the next.
+    /// A state that cannot be saved ends the run only where it was to end with it: what the run has
+    /// come to is worth more than a state, the one before is there still, and the disk may have
+    /// room again by the next.
     fn checkpoint(&mut self, saved: Saved, pause: Pause) -> Result<(), String> {
         let written = match self.writer.save_checkpoint(saved.0) {
             Ok(Err(error)) if pause != Pause::Stop => {

@@ -236,7 +236,8 @@ fn lints(source: &Source, strategy: &Runnable) -> Vec<String> {
     lints.lines()
 }
 
-/// What the card names in one field, or its default; the file then holds it with every setting explicit.
+/// What the card names in one field, or its default; the file then holds it with every setting
+/// explicit.
 fn pick<T: ?Sized + 'static>(
     registry: &Registry,
     axis: &Axis<T>,
@@ -286,12 +287,10 @@ impl Scenario {
         &self.source
     }
 
-    /// The seed.
     pub fn seed(&self) -> u64 {
         self.file.seed
     }
 
-    /// The data.
     pub fn dataset(&self) -> &dyn DataSource {
         self.dataset.as_ref()
     }
@@ -311,7 +310,6 @@ impl Scenario {
         self.file.partition.text()
     }
 
-    /// The system.
     pub fn strategy(&self) -> &Runnable {
         self.strategy.as_ref()
     }
@@ -430,11 +428,12 @@ impl Scenario {
         &self.lints
     }
 
-    /// The card with every default explicit and with its sweep. Running it again gives the same fingerprint, and so does every
-    /// point of its sweep.
+    /// The card with every default explicit and with its sweep. Running it again gives the same
+    /// fingerprint, and so does every point of its sweep.
     ///
-    /// Where an axis varies what other defaults depend on, as a variant does, the part of the card that it lies in stands as it was
-    /// written, since defaults made explicit would stay as they are.
+    /// Where an axis varies what other defaults depend on, as a variant does, the part of the card
+    /// that it lies in stands as it was written, since defaults made explicit would stay as they
+    /// are.
     ///
     /// # Errors
     ///
@@ -459,7 +458,8 @@ impl Scenario {
         Ok(card.text().to_owned())
     }
 
-    /// Whether each value of an axis makes the same scenario of `card` as of the card that this scenario was read from.
+    /// Whether each value of an axis makes the same scenario of `card` as of the card that this
+    /// scenario was read from.
     fn is_varied_alike(&self, card: &Source, axis: &Swept, registry: &Registry) -> bool {
         let with = |source: &Source, choice: usize| {
             let source = apply(&axis.apply(source, choice, registry)?, "sweep", "()")?;
@@ -471,7 +471,8 @@ impl Scenario {
         axis.values.len() <= 1000 && (0..axis.values.len()).all(is_alike)
     }
 
-    /// The card with every default explicit and without a sweep. Running it again gives the same fingerprint.
+    /// The card with every default explicit and without a sweep. Running it again gives the same
+    /// fingerprint.
     pub fn resolved(&self) -> String {
         self.text(SweepFile {
             seeds: vec![self.file.seed],

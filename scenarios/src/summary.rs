@@ -94,7 +94,6 @@ pub fn summarise(finished: &Finished, strategy: &Runnable, terms: &[Term], targe
     }
 }
 
-/// Of every run.
 pub const TERMS: &[Term] = &[
     Term::new(
         "virtual_s",

@@ -18,14 +18,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// A sweep laid out and checked: every point is a legal scenario. A scenario is made when its point's turn comes, since a
-/// hundred thousand of them would take gigabytes.
+/// A sweep laid out and checked: every point is a legal scenario. A scenario is made when its
+/// point's turn comes, since a hundred thousand of them would take gigabytes.
 pub struct Plan<'a> {
     /// What `sweep.json` says.
     pub manifest: SweepManifest,
     /// The points in order.
     pub points: Vec<Point>,
-    /// Arms that differ in settings which they do not name, a line each: where in the card, which, and the way out.
+    /// Arms that differ in settings which they do not name, a line each: where in the card, which,
+    /// and the way out.
     pub lints: Vec<String>,
     /// What strategies of arms take over from the card's own, a line each.
     pub notes: Vec<String>,
@@ -145,13 +146,10 @@ fn unit_of(axis: &Swept, registry: &Registry) -> Option<(String, Unit)> {
     Some((axis.path.clone(), Unit::of_setting(unit?)?))
 }
 
-/// One finished point.
 pub struct Done<'a> {
-    /// Which.
     pub point: &'a Point,
     /// How many are finished.
     pub n_done: usize,
-    /// Its summary.
     pub summary: &'a BTreeMap<String, f64>,
     /// What a reader of it may want to change.
     pub notes: &'a [String],
@@ -179,11 +177,9 @@ impl From<WriteError> for PointFailure {
 
 /// How a sweep is made, as opposed to what its points are.
 pub struct Making<'a> {
-    /// Where it goes.
     pub dir: &'a Path,
     /// The card with its sweep, to be kept in the directory.
     pub card: &'a str,
-    /// Where data are.
     pub dirs: &'a DataDirs,
     /// How to run. There are no more threads than these, whatever the number of points.
     pub options: Options,
@@ -191,7 +187,8 @@ pub struct Making<'a> {
     pub identity: &'a Identity,
     /// Make only what a directory lacks that is there already.
     pub only_missing: bool,
-    /// Make only these points, and what they lack; others make the rest, and nobody writes tables but who joins them.
+    /// Make only these points, and what they lack; others make the rest, and nobody writes tables
+    /// but who joins them.
     pub shard: Option<Shard>,
     /// Told of rounds: one for each point.
     pub watcher: &'a (dyn Fn() -> Box<dyn Watcher> + Sync),
@@ -199,13 +196,13 @@ pub struct Making<'a> {
     pub done: &'a (dyn Fn(&Done<'_>) + Sync),
     /// Once it is set no point is begun.
     pub stop: &'a AtomicBool,
-    /// Called once `stop` is set, while points are under way: by ending the process it gives them up. If it returns, they
-    /// come to their end.
+    /// Called once `stop` is set, while points are under way: by ending the process it gives them
+    /// up. If it returns, they come to their end.
     pub stopped: &'a dyn Fn(&SweepWriter),
 }
 
-/// Makes points, as many at once as there are threads. Their tables are left to [`SweepWriter::collect`], and so is to say whether others have made
-/// what they were at.
+/// Makes points, as many at once as there are threads. Their tables are left to
+/// [`SweepWriter::collect`], and so is to say whether others have made what they were at.
 ///
 /// # Errors
 ///
@@ -224,7 +221,8 @@ pub fn sweep_into(plan: &Plan<'_>, making: &Making<'_>) -> Result<SweepWriter, P
         ..plan.manifest.clone()
     };
     let is_ours = |point: &Point| making.shard.is_none_or(|shard| shard.owns(point.point));
-    // What is missing is said before a directory is made. A shard looks at a point of each arm, too: all are to agree on the data.
+    // What is missing is said before a directory is made. A shard looks at a point of each arm,
+    // too: all are to agree on the data.
     let n_seeds = plan.manifest.seeds.len();
     for i in (0..plan.points.len()).filter(|i| is_ours(&plan.points[*i]) || i % n_seeds == 0) {
         let scenario = scenario(i)?;
@@ -249,7 +247,8 @@ pub fn sweep_into(plan: &Plan<'_>, making: &Making<'_>) -> Result<SweepWriter, P
         false => SweepWriter::create(dir, manifest, card)?,
     };
     let mut points: Vec<(usize, &Point)> = (0..).zip(&plan.points).filter(|(_, point)| is_ours(point)).collect();
-    // Seed by seed: what settings share is then at hand, and whoever stops early has compared them all.
+    // Seed by seed: what settings share is then at hand, and whoever stops early has compared them
+    // all.
     points.sort_by_key(|(i, _)| i % n_seeds);
     let n_workers = making.options.threads.clamp(1, points.len().max(1));
     let options = Options {
@@ -314,8 +313,9 @@ pub fn sweep_into(plan: &Plan<'_>, making: &Making<'_>) -> Result<SweepWriter, P
 /// How often to look up from work that others do.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Does `n` jobs in their order, as many at once as there are workers, until one fails; returns the first that failed. The calling
-/// thread does no job, but what is to be done `meanwhile`, again and again.
+/// Does `n` jobs in their order, as many at once as there are workers, until one fails; returns the
+/// first that failed. The calling thread does no job, but what is to be done `meanwhile`, again and
+/// again.
 pub fn in_parallel<E: Send>(
     n: usize,
     n_workers: usize,

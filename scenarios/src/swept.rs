@@ -31,7 +31,8 @@ pub struct Swept {
 }
 
 impl Swept {
-    /// A card with one of the values. Another strategy than the card's takes over the settings that both share and the value does not state.
+    /// A card with one of the values. Another strategy than the card's takes over the settings that
+    /// both share and the value does not state.
     ///
     /// # Errors
     ///
@@ -40,7 +41,8 @@ impl Swept {
         Ok(self.apply_with(source, choice, registry)?.0)
     }
 
-    /// The same, with the settings that a strategy takes over from the card's own, by path below it and value.
+    /// The same, with the settings that a strategy takes over from the card's own, by path below it
+    /// and value.
     pub(crate) fn apply_with(
         &self,
         source: &Source,
@@ -139,7 +141,8 @@ impl Swept {
     }
 }
 
-/// Reads a card's sweep; what is wrong with it is added to the problems. `None` if it has more axes than anybody could mean.
+/// Reads a card's sweep; what is wrong with it is added to the problems. `None` if it has more axes
+/// than anybody could mean.
 pub(crate) fn read(source: &Source, file: &SweepFile, problems: &mut Problems) -> Option<Vec<Swept>> {
     let (arms, axes) = (maps_of(source, "sweep.arms"), axes_of(source, "sweep.axes"));
     for error in check_axes(&axes, &file.seeds) {

@@ -1,13 +1,16 @@
-//! The text of a scenario card: where its values are written, what is wrong with it, and how `--set` changes it.
+//! The text of a scenario card: where its values are written, what is wrong with it, and how
+//! `--set` changes it.
 //!
-//! It owns everything that needs the letters of a card and nothing that needs its meaning: the typed format is a type
-//! parameter. A [`Source`] is a card, a part of one, or a card with settings applied; [`parse`] and [`recover`] turn it
-//! into a value with `ron` and report every problem of shape at once; [`Problems::push_at`] gives later checks the same
-//! positions; [`apply`] splices a setting in; [`variant_of`] opens a value whose type is looked up by name;
-//! [`check_axes`] tells what is wrong with a sweep.
+//! It owns everything that needs the letters of a card and nothing that needs its meaning: the
+//! typed format is a type parameter. A [`Source`] is a card, a part of one, or a card with settings
+//! applied; [`parse`] and [`recover`] turn it into a value with `ron` and report every problem of
+//! shape at once; [`Problems::push_at`] gives later checks the same positions; [`apply`] splices a
+//! setting in; [`variant_of`] opens a value whose type is looked up by name; [`check_axes`] tells
+//! what is wrong with a sweep.
 //!
-//! It promises that no text makes it panic or recurse, that time and messages stay bounded, and that every position it
-//! prints lies in the file the user wrote. The only input is [`Source::read`], and nothing is printed.
+//! It promises that no text makes it panic or recurse, that time and messages stay bounded, and
+//! that every position it prints lies in the file the user wrote. The only input is
+//! [`Source::read`], and nothing is printed.
 //!
 //! ```
 //! use folkmoot_scenarios::text::{Source, apply, recover};

@@ -4,16 +4,16 @@ use crate::algorithm::{Algorithm, Shared, Source};
 use crate::axis::DuplicateName;
 use crate::registry::Registry;
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use serde::Serialize;
 
 /// Its settings, and the algorithm as well.
-#[part(name = "Idle", about = "nothing")]
+#[component(name = "Idle", about = "nothing")]
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Idle {
-    #[part(default = 0.2, in = 0..=1)]
+    #[component(default = 0.2, in = 0..=1)]
     pub(crate) prob: f64,
-    #[part(default = 10, in = 1..=100)]
+    #[component(default = 10, in = 1..=100)]
     pub(crate) steps: u32,
 }
 
@@ -61,7 +61,7 @@ impl Algorithm for Idle {
     fn share(&self, _: &Facts, _: &Idle, source: &Source<'_>) -> Result<Shared<Idle>, StrategyError> {
         Ok(Shared {
             shards: Box::new(NoData(source.n_clients())),
-            study: Box::new(NoStudy),
+            evaluator: Box::new(NoEvaluator),
         })
     }
 }

@@ -89,7 +89,7 @@ pub(crate) enum Command {
     /// Export scores by round, virtual time and bytes for other programs
     #[command(after_help = "Example: folkmoot export runs/fed-avg-small --long-csv --to scores.csv")]
     Export(ExportArgs),
-    /// Find the first difference between two runs
+    /// Find the first difference between two runs, or compare the metrics of two sweeps
     #[command(after_help = "Example: folkmoot compare runs/fed-avg-tiny runs/fed-avg-tiny-2")]
     Compare(CompareArgs),
     /// Repeat a run or sweep and compare result hashes
@@ -428,9 +428,9 @@ pub(crate) struct FormArgs {
 
 #[derive(Args)]
 pub(crate) struct CompareArgs {
-    /// A run directory
+    /// A run or sweep directory
     pub(crate) a: PathBuf,
-    /// Another run directory
+    /// Another one of the same kind
     pub(crate) b: PathBuf,
 }
 

@@ -45,9 +45,7 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
     }
     evidence.expect(&wanted);
     for run in evidence.forget_changed(&wanted) {
-        warn(&format!(
-            "warning: recorded of another card than today's, and left out: {run}"
-        ));
+        warn(&format!("warning: recorded runs of an older card are ignored: {run}"));
     }
     // A long audit goes on where it was left; a quick one is of this program.
     let out = match (&args.out.out, args.quick) {
@@ -64,7 +62,7 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
         }
         if gather(program, &wanted, dir, &mut evidence)?.is_empty() && !records.contains(dir) {
             warn(&format!(
-                "warning: --from {}: no finished run in it tests a claim",
+                "warning: --from {}: it has no finished run that a claim uses",
                 dir.display()
             ));
         }
@@ -82,7 +80,7 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
     evidence
         .moved
         .iter()
-        .for_each(|moved| warn(&format!("warning: another result than recorded: {moved}")));
+        .for_each(|moved| warn(&format!("warning: the result differs from the record: {moved}")));
     not_whole(&evidence);
     let audited: Vec<Audited> = claims
         .into_iter()
@@ -115,7 +113,7 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
                     .try_for_each(|one| print(&format!("{}\n", described(one))))?;
             }
             print(&format!(
-                "{}\n\nclaim by claim in {}, figures beside it",
+                "{}\n\nall claims: {}; figures in the same folder",
                 counted_verdicts(&audited),
                 out.join("audit.csv").display()
             ))
@@ -123,13 +121,14 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
     }
 }
 
-/// Reports what the evidence lacks that cards state, and what is of an older version of the results.
+/// Reports what the evidence lacks that cards state, and what is of an older version of the
+/// results.
 fn not_whole(evidence: &Evidence) {
     let incomplete = evidence.incomplete();
     if let Some((run, seeds)) = incomplete.first() {
         let seeds: Vec<String> = seeds.iter().map(ToString::to_string).collect();
         warn(&format!(
-            "warning: {} without a seed that its card states, such as {run}: seed {}; see missing_seeds in audit.csv",
+            "warning: {} lacking a seed of their card, such as {run}: seed {}; see missing_seeds in audit.csv",
             counted(incomplete.len(), "run"),
             seeds.join(", ")
         ));
@@ -137,13 +136,14 @@ fn not_whole(evidence: &Evidence) {
     let stale = evidence.stale();
     if let Some(run) = stale.first() {
         warn(&format!(
-            "warning: {} of an older version of the results, such as {run}; see stale in audit.csv",
+            "warning: {} recorded by an older version, such as {run}; see stale in audit.csv",
             counted(stale.len(), "run")
         ));
     }
 }
 
-/// Adds what the runs in a folder say, if there is one, and says which of them say nothing; returns those that test a claim.
+/// Adds what the runs in a folder say, if there is one, and says which of them say nothing; returns
+/// those that test a claim.
 fn gather(
     program: &Program,
     wanted: &Wanted,
@@ -210,7 +210,7 @@ fn run_missing(args: &AuditArgs, jobs: &[Job], dir: &Path) -> Result<(), Exit> {
     let quiet = args.out.say.quiet;
     if !quiet {
         warn(&format!(
-            "{} to make, each kept in {}",
+            "{} to do; finished ones are kept in {}",
             counted(jobs.len(), "run"),
             dir.display()
         ));
@@ -252,12 +252,12 @@ fn run_missing(args: &AuditArgs, jobs: &[Job], dir: &Path) -> Result<(), Exit> {
     let failure = in_parallel(jobs.len(), n_workers, || (), make);
     bar.finish_and_clear();
     for text in lacking.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
-        warn(&format!("warning: claims stay open: {text}"));
+        warn(&format!("warning: claims that were not run: {text}"));
     }
     match failure {
         None => Ok(()),
         Some((i, failure)) => {
-            Err(Exit::failure(&failure, &jobs[i].command).after("finished runs are kept and are not made again"))
+            Err(Exit::failure(&failure, &jobs[i].command).after("finished runs are kept and not repeated"))
         }
     }
 }
@@ -270,8 +270,8 @@ struct Job {
     command: String,
 }
 
-/// The runs that are wanted and of which evidence lacks a number, each once, under the seeds of its card's sweep. One that was made here
-/// and lacks a number has none.
+/// The runs that are wanted and of which evidence lacks a number, each once, under the seeds of its
+/// card's sweep. One that was made here and lacks a number has none.
 fn missing(
     program: &Program,
     measures: &BTreeSet<Measure>,

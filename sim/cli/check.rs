@@ -1,4 +1,5 @@
-//! `folkmoot check`: are these cards legal, the points of their sweeps, and the files of data that they name?
+//! `folkmoot check`: are these cards legal, the points of their sweeps, and the files of data that
+//! they name?
 
 use crate::args::CheckArgs;
 use crate::context::{self, Program};

@@ -68,7 +68,6 @@ pub(crate) fn source(
     Ok((name, source))
 }
 
-/// A checked scenario.
 pub(crate) fn scenario(
     program: &Program,
     card: &CardArgs,
@@ -104,7 +103,8 @@ pub(crate) fn with_paths(program: &Program, problems: Problems, card: &str, sett
     Exit::problems(&problems).followed(help.trim_start())
 }
 
-/// A scenario about a data set, written as in a card; any strategy will do, since the data are the same for all.
+/// A scenario about a data set, written as in a card; any strategy will do, since the data are the
+/// same for all.
 pub(crate) fn about_dataset(program: &Program, dataset: &str, seed: Option<u64>) -> Result<Scenario, Problems> {
     let strategies = program.registry.strategies();
     let strategy = strategies.parts().next().map_or("", |part| part.name);
@@ -152,7 +152,6 @@ pub(crate) fn data_dirs(args: &DataArgs) -> DataDirs {
     dirs.with("./data", "data")
 }
 
-/// How to run.
 pub(crate) fn options(args: &EngineArgs, dry_run: bool) -> Options {
     Options {
         threads: n_threads(args.threads),

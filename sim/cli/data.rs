@@ -24,7 +24,7 @@ pub(crate) fn data(program: &Program, command: &DataCommand) -> Result<(), Exit>
         DataCommand::Fetch(args) => fetch::fetch(program, args),
         #[cfg(not(feature = "fetch"))]
         DataCommand::Fetch(_) => Err(Exit::usage(format!(
-            "error: this {} was built without what fetches\n  build it with: cargo build --release --features fetch",
+            "error: this {} was built without downloads\nhelp: cargo build --release --features fetch",
             program.name
         ))),
         DataCommand::Describe(args) => describe::describe(program, args),
@@ -49,13 +49,13 @@ fn make(
     let scenario = context::named_dataset(program, &args.dataset, seed)?;
     let (what, to) = (quoted(&args.dataset), &args.to);
     match (scenario.dataset().is_generated(), is_generated) {
-        (true, false) => return Err(Exit::usage(format!("error: {what} is drawn: use data generate"))),
-        (false, true) => return Err(Exit::usage(format!("error: {what} is not drawn: use data convert"))),
+        (true, false) => return Err(Exit::usage(format!("error: {what} is a generator: use data generate"))),
+        (false, true) => return Err(Exit::usage(format!("error: {what} is no generator: use data convert"))),
         _ => {}
     }
     let cannot = |error: &dyn Display| Exit::usage(format!("error: cannot write {}: {error}", to.display()));
     if to.exists() {
-        return Err(cannot(&"it is there already; remove it, or name another"));
+        return Err(cannot(&"it exists already; remove it or choose another name"));
     }
     // It is opened before what may take minutes, and has its name only when it is whole.
     let mut part = to.clone().into_os_string();

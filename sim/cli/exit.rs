@@ -1,12 +1,13 @@
 //! How the program ends, and what it says then.
 
+use crate::output::styled;
 use folkmoot_engine::prelude::RunError;
 use folkmoot_metrics::run_dir::CheckpointError;
 use folkmoot_plots::PlotError;
 use folkmoot_scenarios::run::Failure;
 use folkmoot_scenarios::text::Problems;
 use std::fmt::{self, Display, Formatter};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 /// An end other than success.
@@ -34,7 +35,7 @@ impl Exit {
 
     /// Problems of a card, with the lines they stand on.
     pub(crate) fn problems(problems: &Problems) -> Self {
-        Exit::usage(problems.report(std::io::stderr().is_terminal()))
+        Exit::usage(problems.report(anstream::stderr().current_choice() != anstream::ColorChoice::Never))
     }
 
     /// A scenario without a result, and the command that repeats it.
@@ -44,7 +45,8 @@ impl Exit {
             Failure::Data(_) | Failure::Partition(_) | Failure::Write(_) => {
                 Exit::usage(format!("error: {failure}\n  repeat with: {command}"))
             }
-            // Nothing has run: the card asks the strategy for something it cannot do with these data, and would again.
+            // Nothing has run: the card asks the strategy for something it cannot do with these
+            // data, and would again.
             Failure::Run(RunError::Setup { error, .. }) => Exit::usage(format!("error: {error}")),
             Failure::Run(RunError::Checkpoint(_)) => Exit::usage(format!("error: {failure}")),
             Failure::Run(_) | Failure::Elsewhere { .. } => {
@@ -89,7 +91,7 @@ impl Exit {
     pub(crate) fn report(self) -> ExitCode {
         if !self.message.is_empty() {
             // With stderr closed there is nobody left to tell.
-            let _ = writeln!(std::io::stderr(), "{self}");
+            let _ = writeln!(anstream::stderr(), "{}", styled(&self.to_string()));
         }
         ExitCode::from(self.code)
     }

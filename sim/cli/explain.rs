@@ -5,7 +5,7 @@ use crate::context::Program;
 use crate::exit::Exit;
 use crate::list::Topic;
 use crate::output::print;
-use crate::text::table;
+use crate::text::{self, table};
 use folkmoot_graphs::DatasetSpec;
 use folkmoot_metrics::figures::{KnownFigure, figures_called};
 use folkmoot_metrics::key::MARKS;
@@ -15,7 +15,7 @@ use folkmoot_parts::{Body, Field, Shape, Variant, with_article};
 use folkmoot_scenarios::axis::Described;
 use folkmoot_scenarios::explain::{Found, ending_in, explain as find, parts_of, paths};
 use folkmoot_scenarios::glossary::{Word, look_up};
-use folkmoot_scenarios::scenario::check;
+use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::sweep::plan;
 use folkmoot_scenarios::text::{Source, meant};
 
@@ -139,22 +139,37 @@ fn of_found(program: &Program, found: &Found) -> String {
 fn of_card(program: &Program, name: &str) -> Option<String> {
     let (_, text) = program.registry.cards().iter().find(|(known, _)| *known == name)?;
     let scenario = check(name, &Source::new(name, text).ok()?, &program.registry).ok()?;
-    let n_runs: usize = plan(&scenario, crate::context::VERSION, &program.registry).map_or(1, |plan| plan.points.len());
+    let n_runs = n_runs(program, &scenario);
+    let needs = match files_of(&scenario) {
+        None => "no files".to_owned(),
+        Some(_) => format!("the files of {}", scenario.dataset_text()),
+    };
+    let cost = program.registry.cost(name);
+    let cost = cost.map_or(String::new(), |cost| {
+        format!(", about {}", text::lasting(cost.run_s * n_runs as f64))
+    });
+    let program = &program.name;
+    Some(format!(
+        "{name}, a card: {}\n  needs    {needs}\n  run      {program} run {name}\n  sweep    {program} sweep {name} ({}{cost})\n  text     \
+         {program} show {name}",
+        scenario.question(),
+        text::counted(n_runs, "run")
+    ))
+}
+
+/// How many runs the sweep of a card has.
+pub(crate) fn n_runs(program: &Program, scenario: &Scenario) -> usize {
+    plan(scenario, crate::context::VERSION, &program.registry).map_or(1, |plan| plan.points.len())
+}
+
+/// The data set of a card, if it is read from files.
+pub(crate) fn files_of(scenario: &Scenario) -> Option<&str> {
     let name_of = |text: &str| text.split('(').next().unwrap_or_default().to_owned();
     let is_built_in = DatasetSpec::catalogue()
         .iter()
         .any(|entry| name_of(entry.name) == name_of(scenario.dataset_text()) && entry.file.is_none());
-    let needs = match scenario.dataset().is_generated() || is_built_in {
-        true => "no files".to_owned(),
-        false => format!("the files of {}", scenario.dataset_text()),
-    };
-    let program = &program.name;
-    Some(format!(
-        "{name}, a card: {}\n  needs    {needs}\n  run      {program} run {name}\n  sweep    {program} sweep {name} ({})\n  text     \
-         {program} show {name}",
-        scenario.question(),
-        crate::text::counted(n_runs, "run")
-    ))
+    let is_read = !scenario.dataset().is_generated() && !is_built_in;
+    is_read.then(|| scenario.dataset_text())
 }
 
 /// Fields, components, metrics and cards whose name or description has these words.

@@ -1,4 +1,5 @@
-//! `folkmoot fork`: another run that begins with the state that an unfinished one has saved, in another world.
+//! `folkmoot fork`: another run that begins with the state that an unfinished one has saved, in
+//! another world.
 
 use crate::args::ForkArgs;
 use crate::context::{self, Program};
@@ -15,7 +16,8 @@ use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::text::Source;
 use std::path::PathBuf;
 
-/// What the state is of, so that it cannot change under it: the streams of the seed have dealt out the data.
+/// What the state is of, so that it cannot change under it: the streams of the seed have dealt out
+/// the data.
 const FIXED: [&str; 4] = ["dataset", "partition", "strategy", "seed"];
 
 pub(crate) fn fork(program: &Program, args: &ForkArgs) -> Result<(), Exit> {
@@ -76,7 +78,7 @@ fn same_but_for_its_world(parent: &str, scenario: &Scenario) -> Result<(), Exit>
     match FIXED.into_iter().find(|field| before.value(field) != now.value(field)) {
         None => Ok(()),
         Some(field) => Err(Exit::usage(format!(
-            "error: {field} cannot change in a fork, since the saved state is of it; what can is the world around the clients: network, \
+            "error: {field} cannot change in a fork, since the checkpoint depends on it; a fork can change the environment: network, \
              devices, availability, dropout, cohort, deadline_ms, horizon_s, header_bytes and delta"
         ))),
     }

@@ -1,10 +1,12 @@
-//! What a run has come to, in a few lines: the numbers that answer its question, and what they mean.
+//! What a run has come to, in a few lines: the numbers that answer its question, and what they
+//! mean.
 
 use crate::text;
 use folkmoot_metrics::Numbers;
 use std::fmt::Write;
 
-/// The numbers of these names, a block each: its name in words, its value with its unit and its references, and what it says.
+/// The numbers of these names, a block each: its name in words, its value with its unit and its
+/// references, and what it says.
 pub(crate) fn describe<'n>(numbers: Numbers<'_>, names: impl Iterator<Item = &'n str>) -> String {
     names.map(|name| block(numbers, name)).collect::<Vec<_>>().join("\n")
 }

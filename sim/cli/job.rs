@@ -5,7 +5,6 @@ use crate::context::quoted;
 
 /// What is to be done, by whoever does it.
 pub(crate) struct Job<'a> {
-    /// The sweep's name.
     pub(crate) name: &'a str,
     /// How many points it has.
     pub(crate) n_points: usize,
@@ -13,7 +12,6 @@ pub(crate) struct Job<'a> {
     pub(crate) n_shards: u32,
     /// The words of the command that makes it all.
     pub(crate) words: Vec<String>,
-    /// Where it goes.
     pub(crate) out: String,
     /// Threads of a shard.
     pub(crate) threads: u16,

@@ -1,7 +1,8 @@
 //! The command line as a library: one file per subcommand, for whatever a registry holds.
 //!
-//! Only a program made of this prints, reads arguments, looks at the clock and exits. Results go to stdout, progress and
-//! warnings to stderr; exit codes are 0 done, 1 the run failed or was stopped, 2 bad usage, card, data or output path.
+//! Only a program made of this prints, reads arguments, looks at the clock and exits. Results go to
+//! stdout, progress and warnings to stderr; exit codes are 0 done, 1 the run failed or was stopped,
+//! 2 bad usage, card, data or output path.
 //!
 //! The shipped program is [`main`] with [`shipped`]. Who adds components of their own writes the
 //! same line and has every subcommand for them. A crate with a component needs no other dependency:
@@ -13,7 +14,7 @@
 //! use folkmoot::rounds::{Rule, Updates};
 //!
 //! /// The first update that came.
-//! #[part(name = "First", about = "the first update")]
+//! #[component(name = "First", about = "the first update")]
 //! #[derive(Clone, Copy, Debug)]
 //! struct First {}
 //!
@@ -25,7 +26,7 @@
 //!
 //! fn main() -> std::process::ExitCode {
 //!     let mut registry = folkmoot::shipped();
-//!     registry.add_part::<dyn Rule, First>().expect("no shipped rule is called so");
+//!     registry.add_component::<dyn Rule, First>().expect("no shipped rule is called so");
 //!     folkmoot::main(registry)
 //! }
 //! ```
@@ -88,24 +89,60 @@ pub use folkmoot_traces as traces;
 /// What a component of one's own needs.
 pub mod prelude {
     pub use folkmoot_engine::prelude::*;
-    pub use folkmoot_parts::{Chosen, Part, Rules, kind, part};
+    pub use folkmoot_parts::{Chosen, Component, ComponentType, Rules, component, component_type};
     pub use folkmoot_scenarios::algorithm::{Algorithm, Shared, Source};
     pub use folkmoot_scenarios::registry::Registry;
 }
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use folkmoot_scenarios::text::meant;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Does what the arguments of this process ask for, with the parts in `registry`, and says how it ended.
+/// Says what is wrong with the arguments. An option that is a field of cards leads to `--set`.
+fn refused(mut error: clap::Error, registry: &Registry) -> ExitCode {
+    let option = match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) => Some(option.clone()),
+        _ => None,
+    };
+    let field = option.as_deref().and_then(|option| option.strip_prefix("--"));
+    let path = field.and_then(|field| {
+        let field = field.split('=').next()?.replace('-', "_");
+        let ending = folkmoot_scenarios::explain::ending_in(meant(&field).unwrap_or(&field), registry);
+        let of_training = ending.iter().find(|path| path.starts_with("strategy.training."));
+        of_training.or(ending.first()).cloned()
+    });
+    let code = u8::try_from(error.exit_code()).unwrap_or(2);
+    if path.is_some() {
+        // What it suggests is to take the option for the name of a card.
+        error.remove(ContextKind::Suggested);
+    }
+    // With stderr closed there is nobody left to tell.
+    let _ = error.print();
+    if let Some(path) = path {
+        output::warn(&format!(
+            "help: fields of a card are set by --set, as in --set {path}=VALUE"
+        ));
+    }
+    ExitCode::from(code)
+}
+
+/// Does what the arguments of this process ask for, with the parts in `registry`, and says how it
+/// ended.
 ///
-/// The program is called in its help, its completions and the commands that it prints as it was called itself.
+/// The program is called in its help, its completions and the commands that it prints as it was
+/// called itself.
 pub fn main(registry: Registry) -> ExitCode {
     let called = std::env::args_os().next();
     let name = called.as_deref().and_then(|path| Path::new(path).file_stem());
     let name = name.map_or_else(|| "folkmoot".to_owned(), |name| name.to_string_lossy().into_owned());
     let mut command = args::command(&name);
-    let parsed = Cli::from_arg_matches(&command.get_matches_mut());
-    let cli = parsed.unwrap_or_else(|error| error.format(&mut command).exit());
+    let parsed = command.try_get_matches_from_mut(std::env::args_os());
+    let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => return refused(error.format(&mut command), &registry),
+    };
     let ranks = match ranks(&cli.command) {
         Ok(ranks) => ranks,
         Err(exit) => return exit.report(),
@@ -124,7 +161,7 @@ pub fn main(registry: Registry) -> ExitCode {
         Command::Plot(args) => plot::plot(&args),
         Command::Report(args) => report::report(&args),
         Command::Export(args) => export::export(&args),
-        Command::Compare(args) => compare::compare(&args),
+        Command::Compare(args) => compare::compare(&program, &args),
         Command::Verify(args) => verify::verify(&program, &args),
         Command::Data(args) => data::data(&program, &args),
         Command::New(args) => new::new(&args),
@@ -162,7 +199,8 @@ fn ranks(command: &Command) -> Result<Box<dyn Ranks>, Exit> {
     }
 }
 
-/// The command for completions: `explain` knows every path. Cards may be files, which a shell knows itself.
+/// The command for completions: `explain` knows every path. Cards may be files, which a shell knows
+/// itself.
 fn with_paths(command: clap::Command, registry: &Registry) -> clap::Command {
     let paths = PossibleValuesParser::new(folkmoot_scenarios::explain::paths(registry));
     command.mut_subcommand("explain", |explain| {

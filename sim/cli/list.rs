@@ -2,8 +2,9 @@
 
 use crate::context::Program;
 use crate::exit::Exit;
+use crate::explain::{files_of, n_runs};
 use crate::output::print;
-use crate::text::table;
+use crate::text::{lasting, table};
 use folkmoot_graphs::DatasetSpec;
 use folkmoot_parts::plural;
 use folkmoot_scenarios::axis::{Axis, Described};
@@ -14,17 +15,36 @@ pub(crate) fn list(program: &Program, words: &[String]) -> Result<(), Exit> {
     let registry = &program.registry;
     let name = &program.name;
     let topic = Topic::of(words);
-    let mut cards = Vec::new();
+    let (mut starts, mut cards) = (Vec::new(), Vec::new());
     for (name, text) in registry.cards() {
         let scenario = check(name, &Source::new(name, text)?, registry)?;
         if topic.is_in(&format!("{name} {text}")) {
-            cards.push(vec![format!("  {name}"), scenario.question().to_owned()]);
+            let (n_runs, cost) = (n_runs(program, &scenario), registry.cost(name));
+            let of_sweep = cost.map_or(String::new(), |cost| lasting(cost.run_s * n_runs as f64));
+            let files = files_of(&scenario).unwrap_or_default().split('(').next();
+            let row = vec![
+                format!("  {name}"),
+                n_runs.to_string(),
+                of_sweep,
+                files.unwrap_or_default().to_owned(),
+                scenario.question().to_owned(),
+            ];
+            if cost.is_some_and(|cost| cost.is_start) {
+                starts.push(row.clone());
+            }
+            cards.push(row);
         }
     }
+    let head = ["  name", "runs", "time", "files", "question"];
     let mut lists = Vec::new();
+    if !starts.is_empty() {
+        lists.push(format!("cards to start with\n{}", table(&head, &starts, 5)));
+    }
     if !cards.is_empty() {
-        let cards = table(&["  name", "question"], &cards, 2);
-        lists.push(format!("cards ({name} run NAME, {name} sweep NAME)\n{cards}"));
+        lists.push(format!(
+            "cards ({name} run NAME, {name} sweep NAME); time: processor time of all runs of the sweep, measured on one core\n{}",
+            table(&head, &cards, 5)
+        ));
     }
     let all = [
         parts("strategies", registry.strategies(), &topic),

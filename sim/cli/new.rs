@@ -1,4 +1,5 @@
-//! `folkmoot new`: a crate of one's own with a strategy, a card, and a program that has every subcommand for them.
+//! `folkmoot new`: a crate of one's own with a strategy, a card, and a program that has every
+//! subcommand for them.
 
 use crate::args::NewArgs;
 use crate::context::quoted;
@@ -7,7 +8,8 @@ use crate::output::print;
 use folkmoot_metrics::run_dir::write_whole;
 use std::path::Path;
 
-/// What the crate is made of: the example of a strategy from another crate, which is built and tested with this program.
+/// What the crate is made of: the example of a strategy from another crate, which is built and
+/// tested with this program.
 const CODE: &str = include_str!("../examples/rumour/src/main.rs");
 const CARD: &str = include_str!("../examples/rumour/rumour.ron");
 
@@ -18,7 +20,7 @@ pub(crate) fn new(args: &NewArgs) -> Result<(), Exit> {
     let dir = Path::new(name);
     if dir.exists() {
         return Err(refuse(format!(
-            "{name}: is there already and is never overwritten; choose another name"
+            "{name}: exists already and is never overwritten; choose another name"
         )));
     }
     let checkout = args.checkout.canonicalize();
@@ -35,7 +37,7 @@ pub(crate) fn new(args: &NewArgs) -> Result<(), Exit> {
     let (workspace, lock) = (read("Cargo.toml")?, read("Cargo.lock")?);
     if !workspace.contains("\nname = \"folkmoot\"\n") {
         return Err(refuse(format!(
-            "--checkout {}: is no checkout of Folkmoot's sources: its Cargo.toml is of something else",
+            "--checkout {}: is no checkout of Folkmoot's sources: its Cargo.toml belongs to another project",
             args.checkout.display()
         )));
     }
@@ -49,13 +51,14 @@ pub(crate) fn new(args: &NewArgs) -> Result<(), Exit> {
     write_whole(&dir.join(format!("{name}.ron")), renamed(CARD, name).as_bytes())?;
     let place = quoted(name);
     print(&format!(
-        "{name}/ has a strategy of its own (src/main.rs) and a card for it ({name}.ron)\n  \
+        "{name}/ has an algorithm (src/main.rs) and a card for it ({name}.ron)\n  \
          cd {place} && cargo run --release -- run {name}\n\
          the first build takes minutes; from then on the program knows every subcommand: check, sweep, explain, plot, …"
     ))
 }
 
-/// What Cargo takes as the name of a package and a program, and Rust, in capitals, as that of a type.
+/// What Cargo takes as the name of a package and a program, and Rust, in capitals, as that of a
+/// type.
 fn check(name: &str) -> Result<(), Exit> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let is_word = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_plain);
@@ -85,7 +88,8 @@ fn profiles(manifest: &str) -> &str {
     manifest.find("[profile.").map_or("", |at| &manifest[at..])
 }
 
-/// The example under another name: that of the program and card, and in capitals that of the strategy.
+/// The example under another name: that of the program and card, and in capitals that of the
+/// strategy.
 fn renamed(text: &str, name: &str) -> String {
     let capital = |part: &str| {
         let mut letters = part.chars();

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[allow(clippy::disallowed_types, reason = "when a state is saved is no part of it")]
 use std::time::{Duration, Instant};
 
-/// How often.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Every {
     /// Of time as it passes here.

@@ -1,6 +1,8 @@
-//! The reference as pages of Markdown: every command, card, field, part, message, number and table, as the program knows them.
+//! The reference as pages of Markdown: every command, card, field, part, message, number and table,
+//! as the program knows them.
 //!
-//! `sim/book/src/reference` holds the pages of the shipped program. A program with parts of its own writes its own.
+//! `sim/book/src/reference` holds the pages of the shipped program. A program with parts of its own
+//! writes its own.
 
 use crate::context::Program;
 use crate::exit::Exit;
@@ -248,7 +250,7 @@ fn joined(path: &str, name: &str) -> String {
 
 fn row(path: &str, field: &Field) -> Vec<String> {
     let takes = match field.shape.inner() {
-        Shape::Part(what) => format!("[{what}]({}.md)", slug(what)),
+        Shape::Component(what) => format!("[{what}]({}.md)", slug(what)),
         _ => plain(&field.shape.words()),
     };
     let default = match default(field) {

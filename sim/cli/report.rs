@@ -38,7 +38,8 @@ fn default_out(dir: &Path, other: Option<&Path>) -> PathBuf {
     }
 }
 
-/// The fields in which the cards of two directories differ; none where one cannot be read, which the page itself will say.
+/// The fields in which the cards of two directories differ; none where one cannot be read, which
+/// the page itself will say.
 fn differences(a: &Path, b: &Path) -> Vec<folkmoot_report::Difference> {
     let read = |dir: &Path| std::fs::read_to_string(dir.join(SCENARIO)).unwrap_or_default();
     differences_of(&read(a), &read(b))

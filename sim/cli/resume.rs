@@ -1,4 +1,5 @@
-//! `folkmoot resume`: goes on with a run that was stopped or killed, from the state that it left, or with a sweep by what it lacks.
+//! `folkmoot resume`: goes on with a run that was stopped or killed, from the state that it left,
+//! or with a sweep by what it lacks.
 
 use crate::args::{DataArgs, ResumeArgs};
 use crate::context::{self, Program};
@@ -74,12 +75,13 @@ pub(crate) fn command(program: &Program, dir: &Path, data: &DataArgs) -> String 
     command
 }
 
-/// A run without a result: how to go on with it if it was stopped, or could not be written and has a state; how to repeat it otherwise.
+/// A run without a result: how to go on with it if it was stopped, or could not be written and has
+/// a state; how to repeat it otherwise.
 pub(crate) fn ended(failure: &Failure, dir: &Path, repeat: &str, go_on: &str) -> Exit {
     match failure {
-        Failure::Run(RunError::Stopped { .. }) => Exit::failed(format!("{failure}\n  go on with: {go_on}")),
+        Failure::Run(RunError::Stopped { .. }) => Exit::failed(format!("{failure}\n  resume with: {go_on}")),
         Failure::Write(WriteError::Io { .. }) if Checkpoint::is_in(dir) => {
-            Exit::usage(format!("error: {failure}\n  then go on with: {go_on}"))
+            Exit::usage(format!("error: {failure}\n  then resume with: {go_on}"))
         }
         _ => Exit::failure(failure, repeat),
     }

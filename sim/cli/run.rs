@@ -9,7 +9,7 @@ use crate::resume;
 use crate::text;
 use crate::watch::Stopwatch;
 use folkmoot_engine::run::Options;
-use folkmoot_metrics::{Numbers, Unit, answers, has_durations};
+use folkmoot_metrics::{MetricKey, Numbers, Unit, answers, has_durations};
 use folkmoot_scenarios::run::{Cache, How, Loaded, Report, begin, load, play};
 use folkmoot_scenarios::scenario::Scenario;
 use folkmoot_scenarios::swept::Swept;
@@ -192,7 +192,11 @@ fn answer(scenario: &Scenario, report: &Report) -> String {
         terms: &report.terms,
     };
     let names = answers(&scenario.answers(), &report.summary);
-    let said = describe_numbers(numbers, names.iter().map(String::as_str));
+    let mut said = describe_numbers(numbers, names.iter().map(String::as_str));
+    // A card that asks for no score asks for messages.
+    if !names.is_empty() && names.iter().all(|name| MetricKey::parse(name).split.is_none()) {
+        said += &format!("\n\n{}", text::short_messages(&report.messages));
+    }
     match scenario.question() {
         "" => format!("\n{said}"),
         question => format!("{question}\n\n{said}"),

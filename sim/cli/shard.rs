@@ -38,7 +38,8 @@ fn shard(number: u32, of: u32) -> Result<Shard, String> {
 }
 
 impl ShardArg {
-    /// Asks the scheduler by the variables that it sets. The innermost comes first: HyperQueue's workers may run in a Slurm array.
+    /// Asks the scheduler by the variables that it sets. The innermost comes first: HyperQueue's
+    /// workers may run in a Slurm array.
     ///
     /// # Errors
     ///

@@ -8,7 +8,7 @@ use crate::output::{print, warn};
 use crate::signals::stop_flag;
 use crate::sweep_table::describe;
 use crate::text;
-use crate::watch::{Stopwatch, bar};
+use crate::watch::{Progress, Stopwatch, bar};
 use folkmoot_metrics::key::reference_label;
 use folkmoot_metrics::run_dir::SCENARIO;
 use folkmoot_metrics::sweep_dir::SWEEP;
@@ -19,6 +19,7 @@ use folkmoot_scenarios::sweep::{Done, Making, Plan, PointFailure, plan, sweep_in
 use folkmoot_scenarios::text::Source;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 pub(crate) fn sweep(program: &Program, args: &SweepArgs) -> Result<(), Exit> {
@@ -83,7 +84,8 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
     make(program, &args, (&scenario, source.text()), command)
 }
 
-/// Makes the points of a sweep that are wanted, of the card with this text, by the command that makes them all.
+/// Makes the points of a sweep that are wanted, of the card with this text, by the command that
+/// makes them all.
 fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str), command: String) -> Result<(), Exit> {
     let plan = plan(scenario, context::VERSION, &program.registry)?;
     let dir = context::out_dir(args.out.out.as_ref(), &format!("{}-sweep", scenario.name()));
@@ -106,7 +108,8 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
     let total = Stopwatch::start(None, "", true);
     // Many points share a partition.
     let noted: Mutex<BTreeSet<String>> = Mutex::default();
-    let progress: Mutex<Progress> = Mutex::default();
+    let progress = Mutex::new(Progress::of("runs"));
+    let made = AtomicUsize::new(0);
     let done = |done: &Done<'_>| {
         for note in done.notes.iter().filter(|_| !quiet) {
             if noted
@@ -118,6 +121,7 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
             }
         }
         bar.set_position(done.n_done as u64);
+        made.fetch_add(1, Ordering::Relaxed);
         let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
         let line = progress.line(done.n_done, n_points, total.seconds());
         line.iter()
@@ -150,7 +154,7 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
     );
     bar.finish_and_clear();
     let sweep = swept.map_err(|error| failed(&error, &command, &dir, &goes_on))?;
-    let n_made = progress.into_inner().unwrap_or_else(PoisonError::into_inner).n_made;
+    let n_made = made.into_inner();
     if !quiet && n_made < n_points {
         warn(&format!(
             "note: {n_made} of {n_points} runs made; the others were finished, or another process makes them"
@@ -224,8 +228,8 @@ fn goes_on(command: &str, dir: &Path, shard: Option<Shard>) -> String {
     format!("{command} --out {dir} {what}")
 }
 
-/// Writes the tables of a sweep, unless this is a shard of it, which leaves them to who joins them. An end if there are not `n_points`:
-/// then some were given up, or another process is making them.
+/// Writes the tables of a sweep, unless this is a shard of it, which leaves them to who joins them.
+/// An end if there are not `n_points`: then some were given up, or another process is making them.
 fn settle(sweep: &SweepWriter, shard: Option<Shard>, n_points: usize, goes_on: &str) -> Result<(), Exit> {
     let n_done = match shard {
         None => sweep.collect(),
@@ -234,7 +238,7 @@ fn settle(sweep: &SweepWriter, shard: Option<Shard>, n_points: usize, goes_on: &
     let n_done = n_done.map_err(|error| Exit::usage(format!("error: {error}")))?;
     match n_done < n_points {
         true => Err(Exit::failed(format!(
-            "unfinished: {n_done} of {} are there\n  go on with: {goes_on}",
+            "unfinished: {n_done} of {} are there\n  resume with: {goes_on}",
             text::counted(n_points, "point")
         ))),
         false => Ok(()),
@@ -251,7 +255,7 @@ fn failed(error: &PointFailure, command: &str, dir: &Path, goes_on: &str) -> Exi
                 "point {point} of the sweep has no result; finished points stay"
             ));
             match is_there {
-                true => exit.and(Exit::usage(format!("  go on with: {goes_on}"))),
+                true => exit.and(Exit::usage(format!("  resume with: {goes_on}"))),
                 false => exit,
             }
         }
@@ -352,35 +356,6 @@ fn warn_of_unknown_headlines(sweep: &SweepDir) {
             "warning: sweep.headline: no run has a number called `{name}`{}",
             folkmoot_scenarios::text::suggest(name, &known)
         ));
-    }
-}
-
-/// Progress where there is no terminal to draw a bar on.
-#[derive(Default)]
-struct Progress {
-    /// Runs that this process has made.
-    n_made: usize,
-    /// When a line was last printed, in seconds since the start.
-    said: f64,
-}
-
-impl Progress {
-    /// A line every ten seconds at most: how many runs are finished, and how long the others may
-    /// take.
-    fn line(&mut self, n_done: usize, n_points: usize, seconds: f64) -> Option<String> {
-        const EVERY_S: f64 = 10.0;
-        self.n_made += 1;
-        if seconds - self.said < EVERY_S || n_done >= n_points {
-            return None;
-        }
-        self.said = seconds;
-        let left = seconds / self.n_made as f64 * (n_points - n_done) as f64;
-        let left = match left {
-            ..90.0 => format!("{left:.0} s"),
-            90.0..5400.0 => format!("{:.0} min", left / 60.0),
-            _ => format!("{:.1} h", left / 3600.0),
-        };
-        Some(format!("{n_done}/{n_points} runs, about {left} left"))
     }
 }
 

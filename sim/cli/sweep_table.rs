@@ -10,7 +10,6 @@ use folkmoot_metrics::{Better, MetricKey, SweepDir};
 
 /// The names of arms are cut here.
 const ARM: usize = 40;
-/// Between two columns.
 const GAP: usize = 2;
 /// So many findings are printed.
 const MOST_FINDINGS: usize = 3;
@@ -176,7 +175,7 @@ fn legend(sweep: &SweepDir, said: &[String]) -> String {
         lines.push(text::wrapped(&test, "", "   "));
     }
     if says(BEST) {
-        lines.push("•: best, or not significantly worse than the best (paired, 95 % each).".to_owned());
+        lines.push("•: best, or not significantly worse (paired t test, p < 0.05 after Holm's correction).".to_owned());
     }
     lines.join("\n")
 }
@@ -325,8 +324,8 @@ fn columns(sweep: &SweepDir, arms: &[Arm<'_>], (found, baseline): (&[Finding], O
     columns
 }
 
-/// The columns in blocks of at most `width`. A number keeps its references beside it if they fit into one block; where they do not,
-/// the first of a block has its whole name.
+/// The columns in blocks of at most `width`. A number keeps its references beside it if they fit
+/// into one block; where they do not, the first of a block has its whole name.
 fn blocks(columns: Vec<Column>, width: usize) -> Vec<Vec<Column>> {
     let mut groups: Vec<Vec<Column>> = Vec::new();
     for column in columns {

@@ -33,7 +33,8 @@ pub(crate) fn table(header: &[&str], rows: &[Vec<String>], n_left: usize) -> Str
 /// No line of a table or sentence is wider, unless a single word or number is.
 pub(crate) const WIDTH: usize = 100;
 
-/// A sentence in lines of at most [`WIDTH`] signs, each with so much before it, the first with `first`.
+/// A sentence in lines of at most [`WIDTH`] signs, each with so much before it, the first with
+/// `first`.
 pub(crate) fn wrapped(sentence: &str, first: &str, others: &str) -> String {
     let mut text = first.to_owned();
     let mut width = first.chars().count();
@@ -89,6 +90,31 @@ pub(crate) fn messages(rows: &[MessageRow]) -> String {
     table(&header, &lines, 3)
 }
 
+/// The same without columns in which nothing has happened.
+pub(crate) fn short_messages(rows: &[MessageRow]) -> String {
+    let header = ["phase", "kind", "direction", "sent", "dropped", "retried", "payload"];
+    let line = |row: MessageRow| {
+        vec![
+            row.phase,
+            row.kind,
+            row.direction.as_str().to_owned(),
+            count(row.sent),
+            count(row.dropped),
+            count(row.retried),
+            bytes(row.payload_bytes),
+        ]
+    };
+    let lines: Vec<Vec<String>> = totals(rows).into_iter().map(line).collect();
+    let is_told = |column: &usize| lines.iter().any(|line| line[*column] != "0");
+    let told: Vec<usize> = (0..header.len()).filter(is_told).collect();
+    let heads: Vec<&str> = told.iter().map(|column| header[*column]).collect();
+    let cells: Vec<Vec<String>> = lines
+        .iter()
+        .map(|line| told.iter().map(|column| line[*column].clone()).collect())
+        .collect();
+    table(&heads, &cells, 3)
+}
+
 /// Summary numbers, each with its references beside it.
 pub(crate) fn summary(summary: &BTreeMap<String, f64>) -> String {
     let own = summary.iter().filter(|(name, _)| !is_reference(name));
@@ -106,6 +132,16 @@ pub(crate) fn summary(summary: &BTreeMap<String, f64>) -> String {
         format!("{name:<width$}  {}{references}", number(value))
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A time of processors in few letters: `1 s`, `12 min`, `3 h`.
+pub(crate) fn lasting(seconds: f64) -> String {
+    match seconds {
+        ..1.0 => "1 s".to_owned(),
+        1.0..90.0 => format!("{seconds:.0} s"),
+        90.0..5400.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.0} h", seconds / 3600.0),
+    }
 }
 
 #[cfg(test)]

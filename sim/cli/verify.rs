@@ -114,7 +114,7 @@ fn changed_data(then: &BTreeMap<String, String>, now: &BTreeMap<String, String>)
     let (name, old) = then.iter().find(|(name, old)| now.get(*name) != Some(*old))?;
     let new = now.get(name).map_or("not there", String::as_str);
     Some(format!(
-        "the data {name} are not those that were run on: their fingerprint was {old} and is {new}; \
+        "the data {name} have changed since the run: their fingerprint was {old} and is {new}; \
          point --data to the folder with the data of then"
     ))
 }

@@ -4,6 +4,7 @@ use crate::args::EveryArgs;
 use crate::context::Program;
 use crate::output::warn;
 use crate::pauses::Pauses;
+use crate::text::lasting;
 use folkmoot_engine::prelude::SimTime;
 use folkmoot_engine::run::Pause;
 use folkmoot_metrics::TimingRow;
@@ -18,7 +19,8 @@ use std::time::Duration;
 )]
 use std::time::Instant;
 
-/// How long finished rounds may wait: each save rewrites whole tables and waits for the disk, a fifth of the processor time of `fed-avg/algorithms-cora`.
+/// How long finished rounds may wait: each save rewrites whole tables and waits for the disk, a
+/// fifth of the processor time of `fed-avg/algorithms-cora`.
 const BETWEEN_SAVES: Duration = Duration::from_secs(1);
 
 /// A stopwatch with a progress bar, which shows only on a terminal.
@@ -35,6 +37,8 @@ pub(crate) struct Stopwatch {
     /// Whether notes about data are printed.
     notes: bool,
     pauses: Option<Pauses>,
+    /// What is said of progress where there is no bar, of how much, and since when.
+    spoken: Option<(Progress, usize, Instant)>,
 }
 
 #[allow(
@@ -44,7 +48,7 @@ pub(crate) struct Stopwatch {
 )]
 impl Stopwatch {
     /// Starts it. With the number of rounds, or of points, the bar knows how far there is to go.
-    pub(crate) fn start(total: Option<u64>, unit: &str, quiet: bool) -> Self {
+    pub(crate) fn start(total: Option<u64>, unit: &'static str, quiet: bool) -> Self {
         Stopwatch {
             last: Instant::now(),
             saved: Instant::now(),
@@ -52,10 +56,14 @@ impl Stopwatch {
             bar: bar(total, unit, quiet),
             notes: !quiet,
             pauses: None,
+            spoken: total
+                .filter(|_| !quiet && !std::io::stderr().is_terminal())
+                .map(|total| (Progress::of(unit), total as usize, Instant::now())),
         }
     }
 
-    /// For a run of a scenario, whose state may be saved. Of several processes the first is looked at, and asked how often.
+    /// For a run of a scenario, whose state may be saved. Of several processes the first is looked
+    /// at, and asked how often.
     pub(crate) fn of(program: &Program, scenario: &Scenario, quiet: bool, every: &EveryArgs) -> Self {
         let rounds = scenario.strategy().about.rounds.map(u64::from);
         let is_first = program.is_first();
@@ -108,6 +116,13 @@ impl Watcher for Stopwatch {
 
     fn progress(&mut self, rounds: usize) {
         self.bar.set_position(rounds as u64);
+        let line = self
+            .spoken
+            .as_mut()
+            .and_then(|(progress, total, start)| progress.line(rounds, *total, start.elapsed().as_secs_f64()));
+        if let Some(line) = line {
+            warn(&line);
+        }
     }
 
     fn wants_progress_saved(&mut self) -> bool {
@@ -129,7 +144,8 @@ impl Watcher for Stopwatch {
         }
     }
 
-    /// Also to who wants to hear of errors alone: one who counts on a state that is not there would learn of it too late.
+    /// Also to who wants to hear of errors alone: one who counts on a state that is not there would
+    /// learn of it too late.
     fn warn(&mut self, warning: &str) {
         self.bar.suspend(|| warn(&format!("warning: {warning}")));
     }
@@ -143,6 +159,37 @@ impl Watcher for Stopwatch {
 impl Drop for Stopwatch {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Progress where there is no terminal to draw a bar on.
+pub(crate) struct Progress {
+    unit: &'static str,
+    /// How much was done before the first call.
+    before: Option<usize>,
+    /// When a line was last printed, in seconds since the start.
+    said: f64,
+}
+
+impl Progress {
+    pub(crate) fn of(unit: &'static str) -> Self {
+        Progress {
+            unit,
+            before: None,
+            said: 0.0,
+        }
+    }
+
+    /// A line every ten seconds at most: how much is done, and how long the rest may take.
+    pub(crate) fn line(&mut self, n_done: usize, total: usize, seconds: f64) -> Option<String> {
+        const EVERY_S: f64 = 10.0;
+        let before = *self.before.get_or_insert(n_done.saturating_sub(1));
+        if seconds - self.said < EVERY_S || n_done >= total {
+            return None;
+        }
+        self.said = seconds;
+        let left = seconds / (n_done - before).max(1) as f64 * (total - n_done) as f64;
+        Some(format!("{n_done}/{total} {}, about {} left", self.unit, lasting(left)))
     }
 }
 

@@ -60,7 +60,7 @@ def title(card):
 
 
 def going_on(program, card, out, draw):
-    """The command that goes on with what was killed, or begins again where there is nothing to go on with."""
+    """The command that goes on with what was killed, or begins again where there is nothing to resume."""
     if card[0] == "sweep":
         can_resume = (out / "sweep.json").exists() and draw.random() < 0.5
         return [program, "resume", str(out)] if can_resume else [*command(program, card, out), "--only-missing"]

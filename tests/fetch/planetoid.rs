@@ -63,14 +63,14 @@ fn a_converted_archive_is_known_by_its_fingerprint() {
     assert_eq!(ended.code, Some(2), "{ended:#?}");
     let (_, why) = ended
         .stderr
-        .split_once("cora.npz is there, and is not what the table of sources names: its fingerprint is ")
+        .split_once("cora.npz exists, but differs from the published file: its fingerprint is ")
         .unwrap();
     let found = &why[..64];
     assert!(why[64..].starts_with(&format!(" instead of {unknown}")), "{why}");
     table_of(&temp, &server, found);
     let said = fetch(&temp).done();
     assert!(
-        said.contains("planetoid/cora.npz: is there, its fingerprint is right"),
+        said.contains("planetoid/cora.npz: exists, fingerprint verified"),
         "{said}"
     );
     assert!(server.asked().is_empty());

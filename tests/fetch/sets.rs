@@ -10,7 +10,7 @@ use std::path::Path;
 fn who_asks_for_what_is_not_there_is_told_what_is() {
     let temp = TempDir::new();
     temp.run(&["data", "fetch", "Cor"])
-        .refused(&["is called \"Cor\"", "did you mean `Cora`"]);
+        .refused(&["no downloadable data set \"Cor\"", "did you mean `Cora`"]);
     let by_hand = "flickr8000 cannot be fetched: no host serves this form of it";
     let args = ["data", "fetch", "Mat(path: \"flickr8000/flickr8000.mat\")"];
     let ended = temp.run(&args);
@@ -57,7 +57,7 @@ fn the_list_says_what_is_there() {
     assert!(list.contains("at moleculenet/BBBP.csv and so on, 2 files\n"), "{list}");
     super::table(&temp, "(url: \"https://h/f\", files: [(path: \"f\")])");
     let unpinned = temp.run(&["data", "list", "--sources", "table.ron"]).done();
-    assert!(unpinned.contains("at f; not pinned"), "{unpinned}");
+    assert!(unpinned.contains("at f; not verified"), "{unpinned}");
     let json = temp.run(&["data", "list", "--data", "d", "--format", "json"]).done();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(

@@ -87,7 +87,8 @@ fn k_means(case: &Case) -> Result<Fields, String> {
     ])
 }
 
-/// The file calls the classes -1 and 1 and gives class 1 the positive decisions; ours go to the smaller class.
+/// The file calls the classes -1 and 1 and gives class 1 the positive decisions; ours go to the
+/// smaller class.
 fn svm(case: &Case) -> Result<Fields, String> {
     let Weight { c } = case.params()?;
     let Kernels { kernel, y, test } = case.inputs()?;

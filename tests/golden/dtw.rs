@@ -1,4 +1,5 @@
-//! Dynamic time warping of row sequences, and the dissimilarities of vertices by their neighbours' degree vectors.
+//! Dynamic time warping of row sequences, and the dissimilarities of vertices by their neighbours'
+//! degree vectors.
 
 use folkmoot_checks::golden::{Case, Got, Mismatch, Pairs, row_major};
 use folkmoot_graphs::Graph;
@@ -72,7 +73,8 @@ pub(super) fn check(case: &Case) -> Result<Vec<Mismatch>, String> {
     Ok(case.compare_single(Got::Map(got)))
 }
 
-/// The neighbours of `u` in the order of its sequence, told by their vectors; equal vectors by ascending index.
+/// The neighbours of `u` in the order of its sequence, told by their vectors; equal vectors by
+/// ascending index.
 fn order(graph: &Graph, vectors: &[Vec<f32>], sequences: &Sequences, u: u32) -> Result<Got, String> {
     let mut left = graph.neighbours(u).to_vec();
     let mut order = Vec::new();

@@ -1,4 +1,5 @@
-//! Distances between the rows of encoded embeddings, and Gromov-Wasserstein's value at the product plan.
+//! Distances between the rows of encoded embeddings, and Gromov-Wasserstein's value at the product
+//! plan.
 
 use folkmoot_checks::golden::{Case, Got, Mismatch, row_major, text};
 use folkmoot_similarity::gw::{Space, objective};

@@ -64,8 +64,8 @@ pub(super) fn check(case: &Case) -> Result<Vec<Mismatch>, String> {
             let start = space(&given.start, &given.p)?;
             let settings = Alternation::default();
             let mean = barycentre(&spaces, &given.lambdas, &start, &settings).map_err(text)?;
-            // Ours may be another optimum than the file's, which must be one as well: a round from it leads back to it, but
-            // for the order of its points.
+            // Ours may be another optimum than the file's, which must be one as well: a round from
+            // it leads back to it, but for the order of its points.
             let Expected { matrix } = serde_json::from_value(case.expected.clone()).map_err(text)?;
             if matrix.len() != given.p.len() {
                 let got = vec![("C", Got::Missing), ("objective", Got::AtMost(mean.value))];

@@ -1,4 +1,5 @@
-//! Gromov-Wasserstein by scaling with either loss and uneven weights: the proximal-point method, and the entropic one.
+//! Gromov-Wasserstein by scaling with either loss and uneven weights: the proximal-point method,
+//! and the entropic one.
 
 use folkmoot_checks::golden::{Case, Got, Mismatch, text};
 use folkmoot_similarity::gw::{Entropic, Loss, entropic_gw};

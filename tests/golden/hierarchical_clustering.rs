@@ -1,4 +1,5 @@
-//! Agglomerative clustering: merges, cophenetic distances and leaves under the lowest common ancestor.
+//! Agglomerative clustering: merges, cophenetic distances and leaves under the lowest common
+//! ancestor.
 
 use folkmoot_checks::golden::{Case, Got, Mismatch};
 use folkmoot_similarity::dissimilarity::Condensed;

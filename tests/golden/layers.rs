@@ -87,7 +87,8 @@ impl Layer {
         self.cotangent.first().map_or(0, Vec::len)
     }
 
-    /// Runs a layer and compares. Weights of arcs are on the tape if there are any, and fixed otherwise.
+    /// Runs a layer and compares. Weights of arcs are on the tape if there are any, and fixed
+    /// otherwise.
     fn run(
         &self,
         case: &Case,

@@ -6,7 +6,7 @@ use crate::estimate::Estimate;
 use crate::key::{base, in_words};
 use crate::metric::Unit;
 use crate::spread::Spread;
-use crate::sweep_dir::{Contrast, PointRow, SweepDir};
+use crate::sweep_dir::{Contrast, PointRow, SWEEPS, SweepDir};
 use crate::target::{self, Target};
 use crate::term::{Better, Meaning};
 use crate::words::{counted, last_part};
@@ -47,7 +47,6 @@ pub struct Finding {
     pub metric: String,
     /// Its name in words.
     pub words: String,
-    /// Its unit.
     pub unit: Unit,
     /// The differences, in the order of the contrasts and arms.
     pub differences: Vec<Difference>,
@@ -65,7 +64,6 @@ pub enum Decision {
     Higher,
     /// Smaller than the baseline: significantly, or by the same under each of three seeds or more.
     Lower,
-    /// Neither.
     NotSignificant,
     /// Too few seeds in common: none, one, or two that have the same difference.
     Unknown,
@@ -205,9 +203,15 @@ fn finding(sweep: &SweepDir, arms: &[Arm<'_>], pairs: &[Pair<'_>], metric: Strin
             dose: dose(sweep, contrast),
         });
     }
-    let families: BTreeSet<Vec<String>> = differences.iter().map(|one| one.others.clone()).collect();
-    for family in families {
-        holm(differences.iter_mut().filter(|one| one.others == family).collect());
+    // Of two sweeps every configuration is compared with its own counterpart, and all comparisons
+    // are one family.
+    if pairs.iter().all(|(_, contrast)| contrast.axis == SWEEPS) {
+        holm(differences.iter_mut().collect());
+    } else {
+        let families: BTreeSet<Vec<String>> = differences.iter().map(|one| one.others.clone()).collect();
+        for family in families {
+            holm(differences.iter_mut().filter(|one| one.others == family).collect());
+        }
     }
     Finding {
         metric,
@@ -265,7 +269,8 @@ fn called(axis: &str, value: &str) -> String {
     }
 }
 
-/// The values of an arm on the axes that a contrast leaves as they are, those of one value excepted.
+/// The values of an arm on the axes that a contrast leaves as they are, those of one value
+/// excepted.
 fn others(sweep: &SweepDir, contrast: &Contrast, arm: &Arm<'_>) -> Vec<String> {
     let axes = sweep.manifest.axes.iter().zip(arm.values);
     let others = axes.filter(|(axis, _)| {
@@ -283,7 +288,8 @@ fn dose(sweep: &SweepDir, contrast: &Contrast) -> Option<usize> {
 
 /// Multiplies p values so that all of them may be read at one level (Holm 1979).
 fn holm(mut family: Vec<&mut Difference>) {
-    // A difference that is the same under every seed has no p and belongs to the family all the same.
+    // A difference that is the same under every seed has no p and belongs to the family all the
+    // same.
     let n = family.iter().filter(|one| one.paired.n() > 1).count();
     family.retain(|one| one.p.is_some());
     family.sort_by(|a, b| a.p.partial_cmp(&b.p).expect("p values are numbers"));
@@ -430,6 +436,18 @@ impl Finding {
             };
             Some(format!("{label} for {}{more}", names.join(", ")))
         };
+        if seeds == "1 seed" && !unknown.is_empty() {
+            let named = listed("", &unknown).unwrap_or_default();
+            let same = of(Decision::Identical).len();
+            let same = match same {
+                0 => String::new(),
+                n => format!("; identical for {}", counted(n, "other")),
+            };
+            return format!(
+                "{words} compared with {against} (one seed, so no interval): {}{same}.",
+                named.trim_start_matches(" for ").trim_start_matches(" from ")
+            );
+        }
         let others = |label: &str, decision: Decision| {
             let n = of(decision).len();
             (n > 0).then(|| format!("{label} for {}", counted(n, "other")))
@@ -437,7 +455,7 @@ impl Finding {
         let parts = [
             listed("higher", &higher),
             listed("lower", &lower),
-            listed("without an interval", &unknown),
+            listed("no interval (one seed)", &unknown),
             others("identical", Decision::Identical),
             others("not significantly different", Decision::NotSignificant),
         ];
@@ -446,7 +464,8 @@ impl Finding {
     }
 }
 
-/// Differences along an axis of numbers in its order, if they are of neighbouring values; else none.
+/// Differences along an axis of numbers in its order, if they are of neighbouring values; else
+/// none.
 fn along<'a>(found: &[&'a Difference]) -> Vec<&'a Difference> {
     let mut places: Vec<(usize, &Difference)> = found.iter().filter_map(|one| Some((one.dose?, *one))).collect();
     places.sort_by_key(|(place, _)| *place);
@@ -489,8 +508,8 @@ pub fn sentences(found: &[Finding], most: usize) -> Vec<String> {
 }
 
 /// Of the arms that have a number, those that are not significantly worse than the best: by paired
-/// differences over common seeds, 95 % each. None where no value is better, one arm has it, or
-/// every arm is among them.
+/// differences over common seeds, after Holm's correction. None where no value is better, one arm
+/// has it, or every arm is among them.
 pub fn best(arms: &[Arm<'_>], metric: &str, better: Option<Better>) -> Vec<usize> {
     let Some(better) = better else {
         return Vec::new();
@@ -507,24 +526,40 @@ pub fn best(arms: &[Arm<'_>], metric: &str, better: Option<Better>) -> Vec<usize
         .collect();
     let mean = |numbers: &BTreeMap<u64, f64>| Spread::of(&numbers.values().copied().collect::<Vec<_>>()).mean;
     let sign = if better == Better::Higher { 1.0 } else { -1.0 };
-    let Some((_, best)) = all
+    let Some((first, best)) = all
         .iter()
         .max_by(|a, b| (sign * mean(&a.1)).total_cmp(&(sign * mean(&b.1))))
     else {
         return Vec::new();
     };
-    let is_as_good = |(i, own): &(usize, BTreeMap<u64, f64>)| {
+    let behind = |(i, own): &(usize, BTreeMap<u64, f64>)| {
         let behind = best
             .iter()
             .filter_map(|(seed, best)| Some(sign * (best - own.get(seed)?)));
-        let behind = Spread::of(&behind.collect::<Vec<f64>>());
-        let is_worse = match behind.interval_95() {
-            Some((low, _)) => low > 0.0,
-            None => mean(own) != mean(best),
-        };
-        (!is_worse).then_some(*i)
+        let paired = Spread::of(&behind.collect::<Vec<f64>>());
+        Difference {
+            arms: [*i, *first],
+            names: Default::default(),
+            size: mean(own).abs().max(mean(best).abs()),
+            p: paired.p_value(0.0, 0.0),
+            paired,
+            others: Vec::new(),
+            dose: None,
+        }
     };
-    let found: Vec<usize> = all.iter().filter_map(is_as_good).collect();
+    let mut compared: Vec<Difference> = all.iter().filter(|(i, _)| i != first).map(behind).collect();
+    holm(compared.iter_mut().collect());
+    let is_worse = |one: &Difference| match one.decision() {
+        Decision::Higher => true,
+        Decision::Unknown => one.paired.n() == 0 || one.paired.mean != 0.0,
+        _ => false,
+    };
+    let worse: Vec<usize> = compared
+        .iter()
+        .filter(|one| is_worse(one))
+        .map(|one| one.arms[0])
+        .collect();
+    let found: Vec<usize> = all.iter().map(|(i, _)| *i).filter(|i| !worse.contains(i)).collect();
     match found.len() == all.len() {
         true => Vec::new(),
         false => found,

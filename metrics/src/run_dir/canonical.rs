@@ -1,10 +1,11 @@
 //! The names that a result hash is taken over.
 //!
-//! The hash of a recorded run is a hash of file names, column heads and metric names as well as of numbers. It is taken
-//! over the names that were in use when the record began, through one table from the present name to the old one, so
-//! that a rename moves no recorded hash.
+//! The hash of a recorded run is a hash of file names, column heads and metric names as well as of
+//! numbers. It is taken over the names that were in use when the record began, through one table
+//! from the present name to the old one, so that a rename moves no recorded hash.
 //!
-//! To rename a file, a column or a metric: change it where it is written and add a line to [`CANONICAL`].
+//! To rename a file, a column or a metric: change it where it is written and add a line to
+//! [`CANONICAL`].
 
 use super::SUMMARY;
 use super::manifest::{decode_summary, encode_summary};
@@ -21,7 +22,8 @@ pub(super) struct Canonical {
     pub files: &'static [(&'static str, &'static str)],
     /// Columns of tables: present file, present name, old name.
     pub columns: &'static [(&'static str, &'static str, &'static str)],
-    /// Metrics: present name, old name, without the split in front and without `@label` or `[parameter=value]` behind.
+    /// Metrics: present name, old name, without the split in front and without `@label` or
+    /// `[parameter=value]` behind.
     pub metrics: &'static [(&'static str, &'static str)],
     /// Labels of references, behind the `@` of a metric: present name, old name.
     pub labels: &'static [(&'static str, &'static str)],
@@ -29,8 +31,8 @@ pub(super) struct Canonical {
     pub words: &'static [(&'static str, &'static str, &'static str, &'static str)],
 }
 
-/// The table. Files below `artifacts/` are hashed in the order of their present names, so a new name keeps the place of the old one
-/// among those of its algorithm.
+/// The table. Files below `artifacts/` are hashed in the order of their present names, so a new
+/// name keeps the place of the old one among those of its algorithm.
 pub(super) const CANONICAL: Canonical = Canonical {
     files: &[
         ("artifacts/intercepted.csv", "artifacts/messages.csv"),
@@ -58,7 +60,8 @@ pub(super) const CANONICAL: Canonical = Canonical {
     ],
 };
 
-/// The present name of a column that the table in `file` has, which an earlier version may have written.
+/// The present name of a column that the table in `file` has, which an earlier version may have
+/// written.
 pub(crate) fn present_column<'a>(file: &str, column: &'a str) -> &'a str {
     let mut columns = CANONICAL.columns.iter();
     let renamed = columns.find(|(table, _, old)| *table == file && *old == column);
@@ -103,7 +106,8 @@ impl Canonical {
         Some(renamed.to_string())
     }
 
-    /// `summary.json` under old names, or nothing if it has them already. A file that cannot be read is taken as it is.
+    /// `summary.json` under old names, or nothing if it has them already. A file that cannot be
+    /// read is taken as it is.
     fn summary(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let summary = decode_summary(Path::new(SUMMARY), bytes).ok()?;
         if summary.keys().all(|name| self.metric(name).is_none()) {
@@ -116,7 +120,8 @@ impl Canonical {
         Some(encode_summary(&old))
     }
 
-    /// A table under old names, or nothing if it has them already. A file that cannot be read is taken as it is.
+    /// A table under old names, or nothing if it has them already. A file that cannot be read is
+    /// taken as it is.
     fn table(&self, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
         let columns: Vec<_> = self.columns.iter().filter(|(file, ..)| *file == name).collect();
         let words: Vec<_> = self.words.iter().filter(|(file, ..)| *file == name).collect();
@@ -159,8 +164,8 @@ impl Canonical {
     }
 }
 
-/// `scores.csv` with the rows of `readings.csv` after its first `after` rows, where they stood when the record began. A
-/// file that cannot be read is taken as it is.
+/// `scores.csv` with the rows of `readings.csv` after its first `after` rows, where they stood when
+/// the record began. A file that cannot be read is taken as it is.
 pub(super) fn with_readings(scores: Vec<u8>, readings: &[u8], after: u64) -> Vec<u8> {
     let merge = || -> Result<Vec<u8>, Box<dyn std::error::Error>> {
         let table = |bytes| {

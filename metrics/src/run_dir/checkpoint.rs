@@ -12,8 +12,8 @@
 //! 32 bytes  BLAKE3 of its place in the head, length and content
 //! ```
 //!
-//! Numbers are little-endian. A file that is not this to the last byte is refused with the reason: a run never starts afresh where it was
-//! asked to go on.
+//! Numbers are little-endian. A file that is not this to the last byte is refused with the reason:
+//! a run never starts afresh where it was asked to go on.
 
 use super::manifest::{Manifest, fingerprint};
 use super::read::read_bytes;
@@ -34,16 +34,15 @@ pub(crate) const TRACED: &str = "trace file";
 
 const MAGIC: &[u8; 8] = b"FOLKMOOT";
 const FORMAT: u32 = 2;
-/// Before the head.
 const START_LEN: usize = 20;
 const HASH_LEN: usize = blake3::OUT_LEN;
 
 /// What a checkpoint was made of; nothing else can go on with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Head {
-    /// The program's version.
     pub version: String,
-    /// The hash of its file, in hexadecimal: two builds of one version may lay out a state in two ways.
+    /// The hash of its file, in hexadecimal: two builds of one version may lay out a state in two
+    /// ways.
     pub program: String,
     /// The target it was built for.
     pub target: String,
@@ -69,11 +68,9 @@ pub struct Checkpoint {
 /// Why nothing can go on with a checkpoint.
 #[derive(Debug, Error)]
 pub enum CheckpointError {
-    /// There is none.
-    #[error("{}: has no checkpoint to go on with: a run leaves one when it is stopped by Ctrl-C or SIGTERM, or by itself with \
+    #[error("{}: has no checkpoint to resume from: a run leaves one when it is stopped by Ctrl-C or SIGTERM, or by itself with \
          --checkpoint-every; run it again with: {command}", .dir.display())]
     Missing {
-        /// The run directory.
         dir: PathBuf,
         /// The command of the manifest.
         command: String,
@@ -84,9 +81,7 @@ pub enum CheckpointError {
     /// It is not the file that was written.
     #[error("{}: is damaged: {what}; the run cannot go on from it: put back a copy, or run again with: {command}", .path.display())]
     Damaged {
-        /// The file.
         path: PathBuf,
-        /// What is wrong.
         what: String,
         /// The command of the manifest.
         command: String,
@@ -94,27 +89,24 @@ pub enum CheckpointError {
     /// It was written by another program, for another card, or from other data.
     #[error("{}: is the checkpoint of another run: {what} was {then} and is {now}; {way_out}", .path.display())]
     Other {
-        /// The file.
         path: PathBuf,
-        /// What differs.
         what: String,
         /// What it was made of.
         then: String,
-        /// What there is.
         now: String,
-        /// What to do.
         way_out: &'static str,
     },
 }
 
-/// The hash of the file of the program that runs, which is read once. Its sources would not do: strategies, whose states a checkpoint is
-/// of, may come from any crate.
+/// The hash of the file of the program that runs, which is read once. Its sources would not do:
+/// strategies, whose states a checkpoint is of, may come from any crate.
 pub(crate) fn program() -> Result<&'static str, ReadError> {
     static PROGRAM: OnceLock<String> = OnceLock::new();
     if let Some(known) = PROGRAM.get() {
         return Ok(known);
     }
-    // Where there is this link, it leads to the file that was started, even if another has its name by now.
+    // Where there is this link, it leads to the file that was started, even if another has its name
+    // by now.
     let link = PathBuf::from("/proc/self/exe");
     let path = match link.exists() {
         true => Ok(link),
@@ -128,7 +120,8 @@ pub(crate) fn program() -> Result<&'static str, ReadError> {
     Ok(PROGRAM.get_or_init(|| hash.to_hex().to_string()))
 }
 
-/// The bytes of a checkpoint of the run that a manifest and a scenario name, written by the program with this hash.
+/// The bytes of a checkpoint of the run that a manifest and a scenario name, written by the program
+/// with this hash.
 pub(crate) fn encode_checkpoint(
     manifest: &Manifest,
     program: &str,
@@ -202,7 +195,8 @@ impl Checkpoint {
         fingerprint(sections.map(|(name, bytes)| (name.as_str(), bytes.as_slice())))
     }
 
-    /// Checks that a run goes on as what it was: by the same program, with the same card and on the same data, if they are known yet.
+    /// Checks that a run goes on as what it was: by the same program, with the same card and on the
+    /// same data, if they are known yet.
     ///
     /// # Errors
     ///
@@ -224,7 +218,7 @@ impl Checkpoint {
                 way_out,
             })
         };
-        let way_out = "go on with the program that wrote it";
+        let way_out = "resume with the program that wrote it";
         if head.version != version {
             return differs("the program's version", &head.version, version, way_out);
         }
@@ -369,7 +363,8 @@ mod tests {
         assert_eq!(decode(&longer).unwrap_err(), "it has 1 bytes too many");
     }
 
-    /// Sections of one length that changed places are whole each, and yet not those that were written.
+    /// Sections of one length that changed places are whole each, and yet not those that were
+    /// written.
     #[test]
     fn sections_do_not_change_places() {
         let section = |byte: u8| ("same".to_owned(), vec![byte; 10]);

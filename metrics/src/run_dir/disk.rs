@@ -1,4 +1,5 @@
-//! Files written whole: to a temporary name in the same directory, flushed, then renamed into place.
+//! Files written whole: to a temporary name in the same directory, flushed, then renamed into
+//! place.
 
 use super::error::WriteError;
 use std::fs;
@@ -21,17 +22,20 @@ pub(crate) trait Disk: Send {
     }
 }
 
-/// Sees to it that what was renamed in a directory stays renamed, whatever the power does. Not every system can.
+/// Sees to it that what was renamed in a directory stays renamed, whatever the power does. Not
+/// every system can.
 pub(crate) fn settle(dir: &Path) {
     let _ = fs::File::open(dir).and_then(|dir| dir.sync_all());
 }
 
-/// Locks a file for this process; the system lets go of it when the process ends, however it ends. `None` where another has it.
+/// Locks a file for this process; the system lets go of it when the process ends, however it ends.
+/// `None` where another has it.
 pub(crate) fn lock(path: &Path) -> io::Result<Option<fs::File>> {
     let file = fs::File::open(path)?;
     match file.try_lock() {
         Err(fs::TryLockError::WouldBlock) => Ok(None),
-        // A disk without locks, as some that are shared by a network: two who write one directory there are not told.
+        // A disk without locks, as some that are shared by a network: two who write one directory
+        // there are not told.
         Err(fs::TryLockError::Error(_)) | Ok(()) => Ok(Some(file)),
     }
 }
@@ -76,8 +80,9 @@ pub(crate) fn remove_empty_dirs(created: &[PathBuf]) {
     }
 }
 
-/// Puts all of `files` into place: first each is written under its temporary name, then all are renamed, so that a disk
-/// that fills up leaves the old set untouched. On failure no temporary file is left.
+/// Puts all of `files` into place: first each is written under its temporary name, then all are
+/// renamed, so that a disk that fills up leaves the old set untouched. On failure no temporary file
+/// is left.
 pub(crate) fn commit(disk: &dyn Disk, files: &[(PathBuf, Vec<u8>)]) -> Result<(), WriteError> {
     let staged = files.iter().try_for_each(|(path, bytes)| {
         let parent = path.parent().unwrap_or(Path::new(""));
@@ -93,15 +98,16 @@ pub(crate) fn commit(disk: &dyn Disk, files: &[(PathBuf, Vec<u8>)]) -> Result<()
     });
     if placed.is_err() {
         for (path, _) in files {
-            // Most of them do not exist; one that cannot be removed changes nothing about the error to report.
+            // Most of them do not exist; one that cannot be removed changes nothing about the error
+            // to report.
             let _ = fs::remove_file(temporary(path));
         }
     }
     placed
 }
 
-/// Writes one file whole, making its directory if that is missing: readers see the old bytes or the new ones, never a
-/// part.
+/// Writes one file whole, making its directory if that is missing: readers see the old bytes or the
+/// new ones, never a part.
 ///
 /// # Errors
 ///

@@ -19,23 +19,19 @@ pub enum WriteError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// The system's reason.
         source: io::Error,
     },
-    /// A file name given by a strategy is no plain relative path, or is given twice: the strategy's bug.
+    /// A file name given by a strategy is no plain relative path, or is given twice: the strategy's
+    /// bug.
     #[error("file name {name:?}: {rule}")]
     BadName {
-        /// The name.
         name: String,
         /// The rule it breaks.
         rule: &'static str,
     },
     /// A finished run directory was to be written again.
-    #[error("{}: is finished, so there is nothing to go on with", .path.display())]
-    Finished {
-        /// The directory.
-        path: PathBuf,
-    },
+    #[error("{}: is finished, so there is nothing to resume", .path.display())]
+    Finished { path: PathBuf },
     /// What lies there was made of something else.
     #[error("{}: is of another sweep: {difference}; choose another --out", .path.display())]
     OtherSweep {
@@ -46,10 +42,7 @@ pub enum WriteError {
     },
     /// Another process writes the directory.
     #[error("{}: is being written by another process; wait for its end, or end it", .path.display())]
-    Busy {
-        /// The directory.
-        path: PathBuf,
-    },
+    Busy { path: PathBuf },
     /// The directory to go on with cannot be read.
     #[error(transparent)]
     Read(Box<ReadError>),
@@ -104,7 +97,6 @@ pub enum ReadError {
     /// The path is no run directory (or no sweep directory).
     #[error("{}: is not a {what} directory: it has no {missing}; give the folder that `--out` named", .path.display())]
     NotOne {
-        /// The path.
         path: PathBuf,
         /// `run` or `sweep`.
         what: &'static str,
@@ -113,24 +105,13 @@ pub enum ReadError {
     },
     /// A file cannot be read.
     #[error("{}: cannot be read: {source}", .path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// A table breaks its format.
     #[error("{}: {error}", .path.display())]
-    Table {
-        /// The file.
-        path: PathBuf,
-        /// Where and how.
-        error: TableError,
-    },
+    Table { path: PathBuf, error: TableError },
     /// A JSON file breaks its format.
     #[error("{}: line {line}: {rule}", .path.display())]
     Json {
-        /// The file.
         path: PathBuf,
         /// The line, counted from 1.
         line: usize,

@@ -16,15 +16,13 @@ use std::path::Path;
 /// What `manifest.json` says of a run: what was run, by what, and whether it came to its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The scenario's name.
     pub name: String,
-    /// The program's version.
     pub version: String,
     /// The target it was built for; results are promised equal within one target.
     pub target: String,
-    /// The seed.
     pub seed: u64,
-    /// The version of the results of its algorithm: raised whenever a change of the program moves a number.
+    /// The version of the results of its algorithm: raised whenever a change of the program moves a
+    /// number.
     #[serde(default = "first")]
     pub results_version: u32,
     /// Whether it was a dry run: every message simulated, nothing learned.
@@ -38,10 +36,12 @@ pub struct Manifest {
     pub finished: bool,
     /// The command that repeats the run.
     pub command: String,
-    /// What everybody knew of the data before the run, by name: all that the strategy itself was made of besides its settings.
+    /// What everybody knew of the data before the run, by name: all that the strategy itself was
+    /// made of besides its settings.
     #[serde(default)]
     pub public_facts: BTreeMap<String, serde_json::Value>,
-    /// What the metrics of the summary and the scores are measured in, by name; those that are missing are plain numbers.
+    /// What the metrics of the summary and the scores are measured in, by name; those that are
+    /// missing are plain numbers.
     #[serde(default)]
     pub units: BTreeMap<String, Unit>,
     /// What they mean, by name; those that are missing say nothing of themselves.
@@ -53,14 +53,16 @@ pub struct Manifest {
     /// The summary names that answer it, in their order.
     #[serde(default)]
     pub headline: Vec<String>,
-    /// The names of the figures that answer the card's question, `*` standing for anything; without any, those that answer most questions.
+    /// The names of the figures that answer the card's question, `*` standing for anything; without
+    /// any, those that answer most questions.
     #[serde(default)]
     pub figures: Vec<String>,
-    /// What the data come to and how much of them no client sees, where that is known; `partition.csv` has the clients.
+    /// What the data come to and how much of them no client sees, where that is known;
+    /// `partition.csv` has the clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub division: Option<Division>,
-    /// The names of the summary that are no part of the fingerprint: they say what other files say already, and came later than many
-    /// recorded prints.
+    /// The names of the summary that are no part of the fingerprint: they say what other files say
+    /// already, and came later than many recorded prints.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unhashed: Vec<String>,
     /// After how many rows of `scores.csv` the result hash has those of `readings.csv`.
@@ -102,7 +104,8 @@ pub struct Division {
 }
 
 impl Division {
-    /// The edges that are cut where nodes of one graph are shared out in pieces. Where each client has a node of its own, all are.
+    /// The edges that are cut where nodes of one graph are shared out in pieces. Where each client
+    /// has a node of its own, all are.
     pub fn cut_of_pieces(&self) -> Option<u64> {
         (self.of == "nodes" && self.clients < self.items).then_some(self.cut_edges)
     }
@@ -149,8 +152,8 @@ pub(crate) fn from_json<T: for<'de> Deserialize<'de>>(path: &Path, bytes: &[u8])
     serde_json::from_slice(bytes).map_err(|error| ReadError::json(path, &error))
 }
 
-/// The text of `summary.json`: one number a line, sorted by name; `inf`, `-inf` and `nan` as strings, since JSON has no
-/// such numbers.
+/// The text of `summary.json`: one number a line, sorted by name; `inf`, `-inf` and `nan` as
+/// strings, since JSON has no such numbers.
 pub fn encode_summary(summary: &BTreeMap<String, f64>) -> Vec<u8> {
     let lines: Vec<String> = summary
         .iter()
@@ -203,16 +206,20 @@ pub(crate) fn decode_summary(path: &Path, bytes: &[u8]) -> Result<BTreeMap<Strin
         .collect()
 }
 
-/// The hash of a result: BLAKE3, in hexadecimal, over its files in the order given, under the names that were in use when the record began.
+/// The hash of a result: BLAKE3, in hexadecimal, over its files in the order given, under the names
+/// that were in use when the record began.
 ///
-/// The order is `rounds.csv`, `messages.csv`, `scores.csv` with the rows of `readings.csv`, `privacy.csv`, `clients.csv`, `summary.json`, then every file
-/// below `artifacts/` except [`KEPT`], sorted by path (bytewise, with `/`). Each file is preceded by its name and its size,
-/// and the name by its length (both `u64`, little-endian), so that no byte can move from one file to the next unnoticed. In
-/// tables a cell such as `3.0` counts as `3`, so that the hash does not depend on how a number is spelled. Not hashed are
+/// The order is `rounds.csv`, `messages.csv`, `scores.csv` with the rows of `readings.csv`,
+/// `privacy.csv`, `clients.csv`, `summary.json`, then every file below `artifacts/` except
+/// [`KEPT`], sorted by path (bytewise, with `/`). Each file is preceded by its name and its size,
+/// and the name by its length (both `u64`, little-endian), so that no byte can move from one file
+/// to the next unnoticed. In tables a cell such as `3.0` counts as `3`, so that the hash does not
+/// depend on how a number is spelled. Not hashed are
 ///
 /// - `timing.csv`, which may differ;
 /// - `partition.csv` and `absences.csv`, which follow from the data and the card;
-/// - `client_scores.csv`, `controls.csv`, and the numbers that the manifest calls unhashed, which came after the record began;
+/// - `client_scores.csv`, `controls.csv`, and the numbers that the manifest calls unhashed, which
+///   came after the record began;
 /// - figures and the report, which are drawn from these files;
 /// - the checkpoint and the trace, which a run may or may not leave;
 /// - `scenario.ron` and `manifest.json`, which state what was asked for.
@@ -239,13 +246,15 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-/// Whether a file of a run directory is one that a card has the run keep, whose result is the same without.
+/// Whether a file of a run directory is one that a card has the run keep, whose result is the same
+/// without.
 fn is_kept(name: &str) -> bool {
     let below = name.strip_prefix(ARTIFACTS).and_then(|name| name.strip_prefix('/'));
     below.is_some_and(|name| KEPT.contains(&name))
 }
 
-/// The part of a `summary.json` that the fingerprint is taken of: all but the names that the manifest calls unhashed.
+/// The part of a `summary.json` that the fingerprint is taken of: all but the names that the
+/// manifest calls unhashed.
 ///
 /// # Errors
 ///

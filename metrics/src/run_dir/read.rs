@@ -39,7 +39,8 @@ pub struct RunDir {
     pub absences: Vec<AbsenceRow>,
     /// `partition.csv`; empty where an earlier version made the run.
     pub partition: Vec<PartitionRow>,
-    /// `client_scores.csv`; empty where clients are not scored one by one, or an earlier version made the run.
+    /// `client_scores.csv`; empty where clients are not scored one by one, or an earlier version
+    /// made the run.
     pub client_scores: Vec<ClientScoreRow>,
     /// `controls.csv`; empty where there are none, or an earlier version made the run.
     pub controls: Vec<ControlRow>,
@@ -52,12 +53,14 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Reads the run directory at `path`. In one that is not finished, tables that were never saved are empty.
+    /// Reads the run directory at `path`. In one that is not finished, tables that were never saved
+    /// are empty.
     ///
     /// # Errors
     ///
-    /// [`ReadError::NotOne`] without a manifest; [`ReadError::Io`], [`ReadError::Table`] or [`ReadError::Json`] naming
-    /// the file, and the line and the rule where its content is to blame.
+    /// [`ReadError::NotOne`] without a manifest; [`ReadError::Io`], [`ReadError::Table`] or
+    /// [`ReadError::Json`] naming the file, and the line and the rule where its content is to
+    /// blame.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let manifest = read_manifest(path)?;
         let partial = !manifest.finished;
@@ -95,7 +98,8 @@ impl RunDir {
         read_bytes(&self.path.join(ARTIFACTS).join(name))
     }
 
-    /// The fingerprint of the files as they lie on the disk now; equal to the manifest's unless one was changed.
+    /// The fingerprint of the files as they lie on the disk now; equal to the manifest's unless one
+    /// was changed.
     ///
     /// # Errors
     ///
@@ -155,7 +159,8 @@ pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ReadError> {
     }
 }
 
-/// The bytes of a plain file, or of one that a link leads to. A pipe or a device, which might never end, is refused.
+/// The bytes of a plain file, or of one that a link leads to. A pipe or a device, which might never
+/// end, is refused.
 pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
     let bytes = fs::metadata(path).and_then(|found| match found.is_file() {
         true => fs::read(path),
@@ -178,7 +183,8 @@ fn read_optional(path: &Path, may_lack: bool) -> Result<Option<Vec<u8>>, ReadErr
     }
 }
 
-/// How the data of the run directory `dir` are shared out, and `partition.csv`; none where it does not say.
+/// How the data of the run directory `dir` are shared out, and `partition.csv`; none where it does
+/// not say.
 ///
 /// # Errors
 ///
@@ -201,7 +207,8 @@ pub fn read_table<R: Row>(dir: &Path, may_lack: bool) -> Result<Vec<R>, ReadErro
     }
 }
 
-/// The scores of the run directory `dir`, and the engine's readings, which earlier versions wrote among them.
+/// The scores of the run directory `dir`, and the engine's readings, which earlier versions wrote
+/// among them.
 ///
 /// # Errors
 ///
@@ -226,8 +233,8 @@ fn list_artifacts(dir: &Path) -> Result<Vec<String>, ReadError> {
     list_files(&dir.join(ARTIFACTS))
 }
 
-/// The paths below a folder, sorted bytewise; none where there is no such folder. Links are taken for files, so that none leads around
-/// in a circle.
+/// The paths below a folder, sorted bytewise; none where there is no such folder. Links are taken
+/// for files, so that none leads around in a circle.
 pub(crate) fn list_files(dir: &Path) -> Result<Vec<String>, ReadError> {
     let mut found = Vec::new();
     let mut open = vec![(dir.to_owned(), String::new())];

@@ -27,7 +27,6 @@ use std::path::{Component, Path, PathBuf};
 pub struct Artifact {
     /// Its path below `artifacts/`, with `/` between the parts, such as `embeddings/round-5.npy`.
     pub path: String,
-    /// Its content.
     pub bytes: Vec<u8>,
 }
 
@@ -42,7 +41,6 @@ pub struct RunResult {
     pub scores: Vec<ScoreRow>,
     /// `readings.csv`, written only if there are any.
     pub readings: Vec<ReadingRow>,
-    /// For the manifest.
     pub readings_after: u64,
     /// `privacy.csv`.
     pub privacy: Vec<PrivacyRow>,
@@ -60,18 +58,14 @@ pub struct RunResult {
     pub client_scores: Vec<ClientScoreRow>,
     /// `controls.csv`, written only if there are any, and no part of the fingerprint.
     pub controls: Vec<ControlRow>,
-    /// `observations.csv`, written only if there are any, and no part of the fingerprint: watching a run more closely
-    /// does not make it another run.
+    /// `observations.csv`, written only if there are any, and no part of the fingerprint: watching
+    /// a run more closely does not make it another run.
     pub observations: Vec<ObservationRow>,
     /// `timing.csv`.
     pub timing: Vec<TimingRow>,
-    /// For the manifest.
     pub public_facts: BTreeMap<String, serde_json::Value>,
-    /// For the manifest.
     pub units: BTreeMap<String, Unit>,
-    /// For the manifest.
     pub terms: BTreeMap<String, Meaning>,
-    /// For the manifest.
     pub trusted: Vec<String>,
     /// Added to the manifest's notes.
     pub notes: Vec<String>,
@@ -79,8 +73,9 @@ pub struct RunResult {
     pub warnings: Vec<String>,
 }
 
-/// An open run directory. Dropping it before [`RunWriter::finish`] gives the run up: the directory stays, unfinished,
-/// if a finished round or a checkpoint has reached the disk, and is removed otherwise.
+/// An open run directory. Dropping it before [`RunWriter::finish`] gives the run up: the directory
+/// stays, unfinished, if a finished round or a checkpoint has reached the disk, and is removed
+/// otherwise.
 pub struct RunWriter {
     dir: PathBuf,
     /// `scenario.ron`.
@@ -105,12 +100,13 @@ impl RunWriter {
         &self.manifest
     }
 
-    /// Makes the run directory `dir`, with missing parents, and writes `scenario.ron` and an unfinished `manifest.json`.
+    /// Makes the run directory `dir`, with missing parents, and writes `scenario.ron` and an
+    /// unfinished `manifest.json`.
     ///
     /// # Errors
     ///
-    /// [`WriteError::Exists`] when something lies at `dir`; [`WriteError::Io`] when the folder cannot be written. Then
-    /// nothing is left behind.
+    /// [`WriteError::Exists`] when something lies at `dir`; [`WriteError::Io`] when the folder
+    /// cannot be written. Then nothing is left behind.
     pub fn create(dir: &Path, scenario_text: &str, manifest: Manifest) -> Result<Self, WriteError> {
         RunWriter::create_on(Box::new(Files), dir, scenario_text, manifest)
     }
@@ -159,10 +155,12 @@ impl RunWriter {
     ///
     /// # Errors
     ///
-    /// [`WriteError::Read`] when it is no run directory or is damaged, [`WriteError::Finished`] when there is nothing
-    /// left to do, [`WriteError::Busy`] when another process writes it. The directory is left as it is.
+    /// [`WriteError::Read`] when it is no run directory or is damaged, [`WriteError::Finished`]
+    /// when there is nothing left to do, [`WriteError::Busy`] when another process writes it. The
+    /// directory is left as it is.
     pub fn resume(dir: &Path) -> Result<Self, WriteError> {
-        // A folder that is no run has nothing to lock; one that is may be finished by whoever has the lock.
+        // A folder that is no run has nothing to lock; one that is may be finished by whoever has
+        // the lock.
         read_manifest(dir)?;
         let lock = lock_of(dir)?;
         let RunDir { manifest, scenario, .. } = RunDir::open(dir)?;
@@ -199,8 +197,9 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Goes on with the trace of a run in the directory `from`, this one or another, if the state that it left was of a traced run. What
-    /// came after the state is cut off: it will happen again.
+    /// Goes on with the trace of a run in the directory `from`, this one or another, if the state
+    /// that it left was of a traced run. What came after the state is cut off: it will happen
+    /// again.
     ///
     /// # Errors
     ///
@@ -218,7 +217,8 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Adds what has happened, if the run is traced, and returns how many events had no place in the trace so far.
+    /// Adds what has happened, if the run is traced, and returns how many events had no place in
+    /// the trace so far.
     ///
     /// # Errors
     ///
@@ -231,7 +231,6 @@ impl RunWriter {
         Ok(trace.n_left_out())
     }
 
-    /// The directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -255,8 +254,8 @@ impl RunWriter {
     ///
     /// # Errors
     ///
-    /// [`WriteError::Io`]; the tables on the disk are then those saved before, or, when renaming failed, a mixture of
-    /// old and new whole files.
+    /// [`WriteError::Io`]; the tables on the disk are then those saved before, or, when renaming
+    /// failed, a mixture of old and new whole files.
     pub fn save_progress(
         &mut self,
         rounds: &[RoundRow],
@@ -276,19 +275,21 @@ impl RunWriter {
                 .map(|(name, _, bytes)| (name.to_owned(), bytes))
                 .collect(),
         );
-        // Renaming may have failed after the rounds were in place: then they are saved all the same.
+        // Renaming may have failed after the rounds were in place: then they are saved all the
+        // same.
         self.keep |= !rounds.is_empty() && self.dir.join(RoundRow::FILE).is_file();
         placed?;
         self.saved.extend(hashes);
         Ok(())
     }
 
-    /// Writes the state of the run, in sections, in the place of what was there before. From now on the directory stays.
+    /// Writes the state of the run, in sections, in the place of what was there before. From now on
+    /// the directory stays.
     ///
     /// # Errors
     ///
-    /// [`WriteError::Io`], or [`WriteError::Read`] where the program's own file cannot be read; the state that was there before then is
-    /// there still.
+    /// [`WriteError::Io`], or [`WriteError::Read`] where the program's own file cannot be read; the
+    /// state that was there before then is there still.
     pub fn save_checkpoint(&mut self, sections: &[(String, Vec<u8>)]) -> Result<(), WriteError> {
         let mark = self.trace.as_mut().map(TraceFile::mark).transpose()?;
         let mark = mark.map(|mark| (TRACED, to_json(&mark)));
@@ -305,13 +306,13 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Writes everything and marks the run as finished, with the fingerprint of its result, which it returns. The
-    /// checkpoint, of no use any more, is removed.
+    /// Writes everything and marks the run as finished, with the fingerprint of its result, which
+    /// it returns. The checkpoint, of no use any more, is removed.
     ///
     /// # Errors
     ///
-    /// [`WriteError::BadName`], [`WriteError::Io`]. The directory then stays, unfinished, if a finished round is on the
-    /// disk, and is removed otherwise.
+    /// [`WriteError::BadName`], [`WriteError::Io`]. The directory then stays, unfinished, if a
+    /// finished round is on the disk, and is removed otherwise.
     pub fn finish(mut self, result: &RunResult) -> Result<String, WriteError> {
         // First of all, so that not even a bug of the strategy costs the rounds.
         self.save_progress(&result.rounds, &result.messages, &result.scores)?;
@@ -410,7 +411,8 @@ impl RunWriter {
 impl Drop for RunWriter {
     fn drop(&mut self) {
         if !self.keep {
-            // Only directories that this run made; a failure to remove them must not hide why the run ended.
+            // Only directories that this run made; a failure to remove them must not hide why the
+            // run ended.
             let _ = fs::remove_dir_all(&self.dir);
             remove_empty_dirs(&self.created);
         }

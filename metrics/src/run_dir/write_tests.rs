@@ -195,7 +195,8 @@ fn a_run_given_up_later_keeps_its_finished_rounds() {
     assert!(matches!(RunWriter::resume(&dir), Err(WriteError::Finished { .. })));
 }
 
-/// Whatever step fails, every file left is whole, no temporary file stays, and the directory stays only with a round.
+/// Whatever step fails, every file left is whole, no temporary file stays, and the directory stays
+/// only with a round.
 #[test]
 fn a_directory_that_was_removed_meanwhile_is_not_made_again() {
     let temp = TempDir::new();

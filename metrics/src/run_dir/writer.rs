@@ -1,8 +1,9 @@
 //! The thread that writes a run directory while the simulation goes on.
 //!
-//! Finished records travel over one bounded channel with one sender and one receiver, so they arrive in order, and a
-//! disk that falls far behind slows the run instead of filling the memory. The first error ends the thread; it comes back
-//! at the next call. Only a state that cannot be saved ends nothing: the one before is there still, and no result needs it.
+//! Finished records travel over one bounded channel with one sender and one receiver, so they
+//! arrive in order, and a disk that falls far behind slows the run instead of filling the memory.
+//! The first error ends the thread; it comes back at the next call. Only a state that cannot be
+//! saved ends nothing: the one before is there still, and no result needs it.
 
 use super::error::WriteError;
 use super::write::{RunResult, RunWriter};
@@ -22,9 +23,11 @@ pub enum Record {
     Round(RoundRow),
     /// A score, added to `scores.csv`.
     Score(ScoreRow),
-    /// The whole of `messages.csv` so far: a message of an old round may still arrive, so its rows change.
+    /// The whole of `messages.csv` so far: a message of an old round may still arrive, so its rows
+    /// change.
     Messages(Vec<MessageRow>),
-    /// Asks to bring the tables on the disk up to date. How often is the caller's choice; a run that is given up is up to date, too.
+    /// Asks to bring the tables on the disk up to date. How often is the caller's choice; a run
+    /// that is given up is up to date, too.
     Save,
 }
 
@@ -38,12 +41,12 @@ enum Job {
     Finish(Box<RunResult>),
 }
 
-/// A [`RunWriter`] on its own thread. Dropping it before [`Writer::finish`] waits for what was sent and then gives the
-/// run up as dropping a [`RunWriter`] does.
+/// A [`RunWriter`] on its own thread. Dropping it before [`Writer::finish`] waits for what was sent
+/// and then gives the run up as dropping a [`RunWriter`] does.
 pub struct Writer {
     sender: Option<Sender<Job>>,
-    /// What became of each checkpoint, and how many events were left out of a trace. The thread has the other end, so that nobody waits for
-    /// it when it has ended.
+    /// What became of each checkpoint, and how many events were left out of a trace. The thread has
+    /// the other end, so that nobody waits for it when it has ended.
     done: Receiver<Result<u64, WriteError>>,
     thread: Option<JoinHandle<Result<Option<String>, WriteError>>>,
 }
@@ -78,8 +81,9 @@ impl Writer {
         self.submit(Job::Record(record))
     }
 
-    /// Hands over the state of the run and waits until it is on the disk: states are large, and none should wait behind another. Returns
-    /// what became of it; where it could not be saved, the run can go on all the same.
+    /// Hands over the state of the run and waits until it is on the disk: states are large, and
+    /// none should wait behind another. Returns what became of it; where it could not be saved, the
+    /// run can go on all the same.
     ///
     /// # Errors
     ///
@@ -89,8 +93,8 @@ impl Writer {
         Ok(self.wait()?.map(|_| ()))
     }
 
-    /// Hands over what has happened and waits until it is written, so that a trace takes no more memory the slower the disk is. Returns
-    /// how many events had no place in the trace so far.
+    /// Hands over what has happened and waits until it is written, so that a trace takes no more
+    /// memory the slower the disk is. Returns how many events had no place in the trace so far.
     ///
     /// # Errors
     ///
@@ -115,7 +119,8 @@ impl Writer {
         self.join()?.ok_or(WriteError::WriterLost)
     }
 
-    /// Ends the run early: waits for what was sent; the directory stays if it holds a finished round or a checkpoint.
+    /// Ends the run early: waits for what was sent; the directory stays if it holds a finished
+    /// round or a checkpoint.
     ///
     /// # Errors
     ///

@@ -19,25 +19,17 @@ pub enum MergeError {
     /// Two parts are not of one sweep.
     #[error("{}: cannot be merged with {}: {difference}", .path.display(), .with.display())]
     Mixed {
-        /// One part.
         path: PathBuf,
-        /// The first part.
         with: PathBuf,
         /// In what the one is not the other.
         difference: String,
     },
     /// Two parts have different results for a point.
     #[error("{} and {} are two results of one point; remove the one that is not to count", .a.display(), .b.display())]
-    Twice {
-        /// One of them.
-        a: PathBuf,
-        /// The other.
-        b: PathBuf,
-    },
+    Twice { a: PathBuf, b: PathBuf },
     /// Points have no finished run.
     #[error("{} of {of} points are missing: {}", .missing.len(), some(.missing))]
     Gaps {
-        /// Their names.
         missing: Vec<String>,
         /// How many points there are.
         of: usize,
@@ -56,8 +48,8 @@ fn some(names: &[String]) -> String {
     format!("{}{more}", names[..names.len().min(SHOWN)].join(", "))
 }
 
-/// Makes a whole sweep of `first` and the `others` in `out`: in place, if that is the first and there are no others, else as a new
-/// directory of copies.
+/// Makes a whole sweep of `first` and the `others` in `out`: in place, if that is the first and
+/// there are no others, else as a new directory of copies.
 ///
 /// # Errors
 ///

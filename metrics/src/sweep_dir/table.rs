@@ -7,11 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A row of `points.csv`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointRow {
-    /// The point's number.
     pub point: u32,
     /// The value of each axis.
     pub values: Vec<String>,
-    /// The seed.
     pub seed: u64,
     /// The point's `summary.json`.
     pub summary: BTreeMap<String, f64>,

@@ -10,7 +10,8 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An open sweep directory. Points are written by [`RunWriter`](crate::RunWriter) at [`SweepWriter::point_path`].
+/// An open sweep directory. Points are written by [`RunWriter`](crate::RunWriter) at
+/// [`SweepWriter::point_path`].
 pub struct SweepWriter {
     dir: PathBuf,
     manifest: SweepManifest,
@@ -18,7 +19,6 @@ pub struct SweepWriter {
 
 /// What a process that is about to make a point finds.
 pub enum Claim {
-    /// It is finished.
     Finished,
     /// Another process is making it.
     Busy,
@@ -39,10 +39,12 @@ impl Lock {
             let file = File::options().create(true).append(true).open(&path)?;
             match file.try_lock() {
                 Err(TryLockError::WouldBlock) => return Ok(None),
-                // Some file systems have no locks. There, shards see to it that nobody is in another's way.
+                // Some file systems have no locks. There, shards see to it that nobody is in
+                // another's way.
                 Ok(()) | Err(TryLockError::Error(_)) => {}
             }
-            // Whoever had it may have removed the file since it was opened here, and another process made a new one.
+            // Whoever had it may have removed the file since it was opened here, and another
+            // process made a new one.
             if is_at(&path, &file) {
                 return Ok(Some(Lock { path, _file: file }));
             }
@@ -73,12 +75,13 @@ impl Drop for Lock {
 }
 
 impl SweepWriter {
-    /// Makes the sweep directory `dir`, with missing parents, and writes the card and an unfinished `sweep.json`.
+    /// Makes the sweep directory `dir`, with missing parents, and writes the card and an unfinished
+    /// `sweep.json`.
     ///
     /// # Errors
     ///
-    /// [`WriteError::Exists`] when something lies at `dir`; [`WriteError::Io`] when the folder cannot be written. Then
-    /// nothing is left behind.
+    /// [`WriteError::Exists`] when something lies at `dir`; [`WriteError::Io`] when the folder
+    /// cannot be written. Then nothing is left behind.
     pub fn create(dir: &Path, manifest: SweepManifest, card: &str) -> Result<Self, WriteError> {
         if fs::symlink_metadata(dir).is_ok() {
             return Err(WriteError::Exists { path: dir.to_owned() });
@@ -102,13 +105,13 @@ impl SweepWriter {
         })
     }
 
-    /// Opens the sweep directory `dir` to make points that it lacks, or makes it if there is none: shards that start at the
-    /// same moment do both.
+    /// Opens the sweep directory `dir` to make points that it lacks, or makes it if there is none:
+    /// shards that start at the same moment do both.
     ///
     /// # Errors
     ///
-    /// [`WriteError::OtherSweep`] when its points are of another card, program or data; [`WriteError::Read`] when it is no
-    /// sweep directory or is damaged; [`WriteError::Io`].
+    /// [`WriteError::OtherSweep`] when its points are of another card, program or data;
+    /// [`WriteError::Read`] when it is no sweep directory or is damaged; [`WriteError::Io`].
     pub fn join(dir: &Path, manifest: SweepManifest, card: &str, shard: Option<Shard>) -> Result<Self, WriteError> {
         let manifest = SweepManifest {
             finished: false,
@@ -150,7 +153,6 @@ impl SweepWriter {
         &self.manifest
     }
 
-    /// Where it lies.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -164,8 +166,8 @@ impl SweepWriter {
     ///
     /// # Errors
     ///
-    /// [`WriteError::OtherSweep`] when a finished run in its place is another one, [`WriteError::Read`] when it is damaged,
-    /// [`WriteError::Io`].
+    /// [`WriteError::OtherSweep`] when a finished run in its place is another one,
+    /// [`WriteError::Read`] when it is damaged, [`WriteError::Io`].
     pub fn claim(&self, point: &Point) -> Result<Claim, WriteError> {
         let dir = self.point_path(point);
         if is_finished(&self.manifest, point, &dir)? {
@@ -200,8 +202,9 @@ impl SweepWriter {
         finished.map(|finished| finished.map(usize::from)).sum()
     }
 
-    /// Gives up a sweep that this process made, before any of its points is finished: removes what it made, unless there is a
-    /// point by now that others make, or that finished rounds are kept of.
+    /// Gives up a sweep that this process made, before any of its points is finished: removes what
+    /// it made, unless there is a point by now that others make, or that finished rounds are kept
+    /// of.
     pub fn abandon(self) {
         // What can't be removed is empty of results, and the reason for giving up matters more.
         if fs::remove_dir(self.dir.join(POINTS_DIR)).is_ok() {
@@ -209,16 +212,16 @@ impl SweepWriter {
         }
     }
 
-    /// Waits until no other process writes tables or figures of this sweep; they may be written as long as the file is held.
-    /// `None` on a file system without locks.
+    /// Waits until no other process writes tables or figures of this sweep; they may be written as
+    /// long as the file is held. `None` on a file system without locks.
     pub fn lock_tables(&self) -> Option<File> {
         let file = File::open(self.dir.join(SCENARIO)).ok()?;
         file.lock().ok()?;
         Some(file)
     }
 
-    /// Writes `points.csv` from the finished run directories, and marks the sweep as finished if that is all of them.
-    /// Returns how many it is.
+    /// Writes `points.csv` from the finished run directories, and marks the sweep as finished if
+    /// that is all of them. Returns how many it is.
     ///
     /// # Errors
     ///
@@ -303,7 +306,8 @@ fn other<T: PartialEq + std::fmt::Display>(what: &str, is: &T, should: &T) -> Op
     (is != should).then(|| format!("its {what} is {is}, not {should}"))
 }
 
-/// The card of a sweep directory; of one that an older version made, which kept none, the empty text.
+/// The card of a sweep directory; of one that an older version made, which kept none, the empty
+/// text.
 pub(super) fn read_card(dir: &Path) -> Result<String, ReadError> {
     match read_bytes(&dir.join(SCENARIO)) {
         Err(ReadError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(String::new()),
@@ -311,7 +315,8 @@ pub(super) fn read_card(dir: &Path) -> Result<String, ReadError> {
     }
 }
 
-/// A folder without `sweep.json` may become a sweep only if there is nothing in it but what another process has begun with.
+/// A folder without `sweep.json` may become a sweep only if there is nothing in it but what another
+/// process has begun with.
 fn refuse_foreign(dir: &Path) -> Result<(), WriteError> {
     let begun = |name: &str| name == POINTS_DIR || name == SCENARIO || name.starts_with('.');
     let entries = match fs::read_dir(dir) {
@@ -328,7 +333,8 @@ fn refuse_foreign(dir: &Path) -> Result<(), WriteError> {
     }
 }
 
-/// Writes a file whole unless there is one of that name: of several processes, one is first and the others leave it at that.
+/// Writes a file whole unless there is one of that name: of several processes, one is first and the
+/// others leave it at that.
 fn place_new(path: &Path, bytes: &[u8], whose: &str) -> Result<(), WriteError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let staged = path.with_file_name(format!(".{name}.{whose}.tmp"));
@@ -336,7 +342,8 @@ fn place_new(path: &Path, bytes: &[u8], whose: &str) -> Result<(), WriteError> {
         .write(&staged, bytes)
         .and_then(|()| match fs::hard_link(&staged, path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            // Some file systems have no links; there, files of the same content take each other's place.
+            // Some file systems have no links; there, files of the same content take each other's
+            // place.
             Err(_) => Files.rename(&staged, path),
             Ok(()) => Ok(()),
         });

@@ -70,7 +70,6 @@ struct Args {
 pub enum Slice {
     /// A job is done.
     Job,
-    /// The server's round.
     Round,
     /// A client cannot be reached.
     Away,
@@ -285,7 +284,8 @@ impl TraceReader {
     }
 }
 
-/// In what the traces of two run directories differ first, in words; nothing where neither has one, or they are the same.
+/// In what the traces of two run directories differ first, in words; nothing where neither has one,
+/// or they are the same.
 ///
 /// # Errors
 ///

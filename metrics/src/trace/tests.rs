@@ -382,6 +382,7 @@ fn a_damaged_trace_is_refused_by_its_line() {
     }
     let long = format!("\"name\":\"{}\"", "x".repeat(1 << 17));
     assert!(told("\"name\":\"job\"", &long).starts_with(": line 12: it is cut off, or longer"));
-    // A file that would unpack to far more than memory holds is read no further than its first line.
+    // A file that would unpack to far more than memory holds is read no further than its first
+    // line.
     assert!(hostile(&dir, &"0".repeat(50_000_000)).starts_with(": line 1: it is cut off, or longer"));
 }

@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 /// How far a trace has been written: what a checkpoint knows of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Mark {
-    /// The file's length.
     n_bytes: u64,
     n_events: u64,
     /// Events that came when there were [`MOST_EVENTS`].
@@ -33,7 +32,8 @@ pub(crate) struct TraceFile {
 const SERVER: u32 = 1;
 const CLIENTS: u32 = 2;
 
-/// The tracks of a party. No two in a trace have one number, since some readers name a track by its number alone.
+/// The tracks of a party. No two in a trace have one number, since some readers name a track by its
+/// number alone.
 #[derive(Clone, Copy)]
 pub(super) enum Track {
     Computing = 1,
@@ -73,7 +73,6 @@ impl fmt::Display for Place {
 }
 
 impl TraceFile {
-    /// Begins a file.
     pub(crate) fn create(path: &Path, about: &About) -> Result<Self, WriteError> {
         let begin = || -> io::Result<TraceFile> {
             if let Some(dir) = path.parent() {
@@ -90,7 +89,8 @@ impl TraceFile {
         Ok(trace)
     }
 
-    /// Goes on with the file of a run that was stopped or killed; what came after the mark will come again.
+    /// Goes on with the file of a run that was stopped or killed; what came after the mark will
+    /// come again.
     pub(crate) fn resume(path: &Path, mark: Mark) -> Result<Self, WriteError> {
         let open = || -> io::Result<File> {
             let mut file = OpenOptions::new().write(true).open(path)?;

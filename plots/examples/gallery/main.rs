@@ -1,5 +1,5 @@
-//! Writes made-up run and sweep directories below the folder given and draws all their figures, to be looked at:
-//! `cargo run -p folkmoot-plots --example gallery -- target/gallery`.
+//! Writes made-up run and sweep directories below the folder given and draws all their figures, to
+//! be looked at: `cargo run -p folkmoot-plots --example gallery -- target/gallery`.
 
 mod synthetic;
 

@@ -278,7 +278,8 @@ pub(crate) fn sweep_numbers(dir: &Path) -> Result<(), WriteError> {
     })
 }
 
-/// Costs over the number of clients, three decades of it and more of bytes, for four strategies; some points fail.
+/// Costs over the number of clients, three decades of it and more of bytes, for four strategies;
+/// some points fail.
 pub(crate) fn sweep_decades(dir: &Path) -> Result<(), WriteError> {
     let axes: [(&str, &[&str]); 2] = [
         ("population.n_clients", &["100", "1000", "10000", "100000"]),
@@ -297,7 +298,8 @@ pub(crate) fn sweep_decades(dir: &Path) -> Result<(), WriteError> {
     })
 }
 
-/// Methods on sets by number of clients: more curves than can be told apart, unless each set has a panel.
+/// Methods on sets by number of clients: more curves than can be told apart, unless each set has a
+/// panel.
 pub(crate) fn sweep_sets(dir: &Path) -> Result<(), WriteError> {
     let axes: [(&str, &[&str]); 3] = [
         ("arm", &["one model", "local only", "FedProx", "Ditto", "no edge"]),

@@ -1,4 +1,5 @@
-//! A panel of horizontal bars; dots where the axis is logarithmic, since a bar without a zero says nothing.
+//! A panel of horizontal bars; dots where the axis is logarithmic, since a bar without a zero says
+//! nothing.
 
 use super::legend::{self, Sample};
 use super::style::{EDGE, GAP, MARKER, SMALL, TEXT, THEORY_WIDTH, above, data_color, theory_dash, x_axis};
@@ -13,10 +14,12 @@ use std::collections::BTreeSet;
 const THICK: f64 = 46.0;
 /// The room between two rows.
 const APART: f64 = 34.0;
-/// The height of a line of a row's label over its size: tighter than text, so that the label holds together.
+/// The height of a line of a row's label over its size: tighter than text, so that the label holds
+/// together.
 const LINE: f64 = 1.1;
 
-/// Draws the panel at `origin` and returns its height; without its legend, where several panels have one together.
+/// Draws the panel at `origin` and returns its height; without its legend, where several panels
+/// have one together.
 pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point, with_legend: bool) -> f64 {
     let all = || bars.rows.iter().flat_map(|row| &row.bars);
     let mut values: Vec<f64> = all()
@@ -98,12 +101,14 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point, with_legend: b
     y - origin.1
 }
 
-/// Draws the legend of panels that have the same one, over the width of them all; returns where it ends.
+/// Draws the legend of panels that have the same one, over the width of them all; returns where it
+/// ends.
 pub(super) fn draw_legend(scene: &mut Scene, bars: &Bars, at: Point, room: f64) -> f64 {
     legend::draw(scene, &entries(bars, false), at, room)
 }
 
-/// Gives references one place in all panels, and so one mark; `None` where bars have names of their own, or panels are of other kinds.
+/// Gives references one place in all panels, and so one mark; `None` where bars have names of their
+/// own, or panels are of other kinds.
 pub(super) fn with_common_references(panels: &mut [Panel]) -> Option<Bars> {
     let mut names: Vec<String> = Vec::new();
     for panel in panels.iter() {

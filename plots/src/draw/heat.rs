@@ -15,7 +15,8 @@ const MOST_WRITTEN: usize = 10;
 /// With more rows than this, every row cannot have its label.
 const MOST_LABELLED: usize = 24;
 
-/// From near white to dark blue, for a share in 0..=1: even in lightness, so it reads without colour.
+/// From near white to dark blue, for a share in 0..=1: even in lightness, so it reads without
+/// colour.
 pub(super) fn shade(share: f64) -> Color {
     let between = |from: f64, to: f64| (from + share * (to - from)).round() as u8;
     Color(between(240.0, 8.0), between(246.0, 48.0), between(252.0, 107.0))
@@ -85,7 +86,8 @@ pub(super) fn draw(scene: &mut Scene, heat: &Heat, origin: Point) -> f64 {
     bottom + GAP - origin.1
 }
 
-/// A value with as many digits as `room` has space for, up to four; 0 for what rounding left beside values up to `largest`.
+/// A value with as many digits as `room` has space for, up to four; 0 for what rounding left beside
+/// values up to `largest`.
 fn written(value: f64, largest: f64, size: f64, room: f64) -> String {
     const ROUNDING: f64 = 1e-12;
     if value.abs() <= ROUNDING * largest {

@@ -33,7 +33,8 @@ pub(super) fn scales(lines: &Lines) -> [Scale; 2] {
     let x = Scale::fit(&lines.x, &xs, 6);
     let mut y = Scale::fit(&lines.y, &ys, 6);
     if !y.log {
-        // A logarithmic axis is chosen by the values alone; an interval that reaches below zero is cut there.
+        // A logarithmic axis is chosen by the values alone; an interval that reaches below zero is
+        // cut there.
         ys.extend(
             lines
                 .series
@@ -52,7 +53,8 @@ pub(super) fn scales(lines: &Lines) -> [Scale; 2] {
     [x, y]
 }
 
-/// Draws the panel at `origin` and returns its height; without its legend, where several panels have one together.
+/// Draws the panel at `origin` and returns its height; without its legend, where several panels
+/// have one together.
 pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, with_legend: bool) -> f64 {
     let [x_scale, y_scale] = scales(lines);
     let label = wrap(&y_scale.label, TEXT, scene.area, 2);
@@ -103,7 +105,8 @@ pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, with_legend:
     }
 }
 
-/// Draws the legend of panels that have the same one, over the width of them all; returns where it ends.
+/// Draws the legend of panels that have the same one, over the width of them all; returns where it
+/// ends.
 pub(super) fn draw_legend(scene: &mut Scene, lines: &Lines, at: Point, room: f64) -> f64 {
     legend::draw(scene, &entries(lines), at, room)
 }
@@ -133,7 +136,8 @@ fn y_axis(scene: &mut Scene, area: &Area<'_>) {
 
 fn stroke(series: &Series) -> (Color, Dash, f64) {
     match series.role {
-        // Dashes along a curve of many points drown in its wiggles; its markers still tell it apart.
+        // Dashes along a curve of many points drown in its wiggles; its markers still tell it
+        // apart.
         Role::Data(index) if series.points.len() > TOO_MANY_FOR_DASHES && series.path == Path::Joined => {
             (data_color(index), &[], DATA_WIDTH * 0.6)
         }
@@ -294,7 +298,8 @@ impl Area<'_> {
         // Staggered, so that the markers of curves that run together do not hide each other.
         let first = if every > 1 { index * every / 5 % every } else { 0 };
         for &point in points.iter().skip(first).step_by(every) {
-            // Where curves meet, the later marker is smaller, so that the earlier one shows around it.
+            // Where curves meet, the later marker is smaller, so that the earlier one shows around
+            // it.
             let near = |(of, other): &&(usize, Point)| {
                 *of != index && libm::hypot(other.0 - point.0, other.1 - point.1) < MARKER * 0.7
             };
@@ -315,8 +320,8 @@ fn stairs(points: &[Point]) -> Vec<Point> {
     path
 }
 
-/// The path without points that no eye can tell apart: of those in one column of pixels, the first, the highest, the
-/// lowest and the last.
+/// The path without points that no eye can tell apart: of those in one column of pixels, the first,
+/// the highest, the lowest and the last.
 fn thin(points: Vec<Point>) -> Vec<Point> {
     if points.len() < 4 * PANEL as usize {
         return points;

@@ -1,4 +1,5 @@
-//! A panel of clients side by side: cells for the labels of their items, and bars below for how many items and edges they have.
+//! A panel of clients side by side: cells for the labels of their items, and bars below for how
+//! many items and edges they have.
 
 use super::legend::{self, Sample};
 use super::style::{EDGE, GAP, SMALL, TEXT, TICK, data_color};

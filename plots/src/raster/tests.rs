@@ -89,7 +89,8 @@ fn a_line_has_its_width_and_is_whole_round_its_corners() {
         240.0,
         0.5,
     );
-    // Two pieces at a right angle: 8 by 30 each, the square of the corner once, and outside it a quarter of a disc.
+    // Two pieces at a right angle: 8 by 30 each, the square of the corner once, and outside it a
+    // quarter of a disc.
     let bent = stroked(70, 70, &[(10.0, 10.0), (40.0, 10.0), (40.0, 40.0)], 4.0);
     assert_close(bent.iter().sum(), 480.0 - 16.0 + std::f64::consts::PI * 4.0, 1.0);
     // And one that turns back: half a disc at its end.

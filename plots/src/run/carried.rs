@@ -5,7 +5,8 @@ use crate::figure::{Axis, Figure, Lines, Panel, Path, Role, Series};
 use crate::names::Unit;
 use folkmoot_metrics::{Direction, RunDir, has_durations};
 
-/// How many steps a curve has at most: among more, the means of so many spans of equal length are drawn.
+/// How many steps a curve has at most: among more, the means of so many spans of equal length are
+/// drawn.
 const STEPS: usize = 300;
 
 /// A span of virtual time, and the bytes that were sent for the rounds that it is made of.
@@ -18,8 +19,9 @@ struct Flow {
 
 /// Bytes per second of virtual time, a curve for each direction that carried any.
 ///
-/// Tables say what was sent for a round, and when it ended: the bytes of a round are spread evenly over the time from the end of the one
-/// before to its own. What was sent for rounds that never ended lies between the last end and that of the run.
+/// Tables say what was sent for a round, and when it ended: the bytes of a round are spread evenly
+/// over the time from the end of the one before to its own. What was sent for rounds that never
+/// ended lies between the last end and that of the run.
 pub(super) fn carried(run: &RunDir) -> Option<Figure> {
     let end = run
         .summary
@@ -59,7 +61,8 @@ pub(super) fn carried(run: &RunDir) -> Option<Figure> {
     Some(figure)
 }
 
-/// The flows of a direction, one after the other from 0 to the end of the run; rounds that end at one instant are one.
+/// The flows of a direction, one after the other from 0 to the end of the run; rounds that end at
+/// one instant are one.
 fn flows(run: &RunDir, way: Direction, end: f64) -> Vec<Flow> {
     let mut sums = vec![0.0; run.rounds.len() + 1];
     for row in run.messages.iter().filter(|row| row.direction == way) {
@@ -89,7 +92,8 @@ fn flows(run: &RunDir, way: Direction, end: f64) -> Vec<Flow> {
     flows
 }
 
-/// Bytes per second from each instant on at which that changes, or over spans of equal length where those are many.
+/// Bytes per second from each instant on at which that changes, or over spans of equal length where
+/// those are many.
 fn rates(flows: &[Flow], end: f64) -> Vec<(f64, f64)> {
     let rate = |flow: &Flow| flow.bytes / (flow.to - flow.from);
     let mut points: Vec<(f64, f64)> = match flows.len() <= STEPS {

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 /// How many steps a distribution is drawn with at most.
 const QUANTILES: usize = 400;
-/// More clients have no bars of their own, and a column of bars has at most so many: a third of them.
+/// More clients have no bars of their own, and a column of bars has at most so many: a third of
+/// them.
 const MOST_NAMED: usize = 99;
 const MOST_IN_COLUMN: usize = MOST_NAMED / 3;
 
@@ -92,7 +93,8 @@ pub(super) fn clients(run: &RunDir) -> Vec<Figure> {
     figures
 }
 
-/// The bytes of each client: a bar of what went up, came down and went to other clients, in up to three columns on one scale.
+/// The bytes of each client: a bar of what went up, came down and went to other clients, in up to
+/// three columns on one scale.
 fn bytes_by_name(run: &RunDir) -> Figure {
     let total = |row: &ClientRow| WAYS.iter().map(|(_, bytes)| bytes(row)).sum::<f64>();
     let most = run.clients.iter().map(total).fold(0.0, f64::max);
@@ -133,7 +135,8 @@ fn bytes_by_name(run: &RunDir) -> Figure {
     }
 }
 
-/// How clients fare one by one: sorted, the worst first, with the mean of all and of the worst 10 %.
+/// How clients fare one by one: sorted, the worst first, with the mean of all and of the worst 10
+/// %.
 pub(super) fn fairness(run: &RunDir) -> Option<Figure> {
     let mut all: Vec<f64> = run.client_scores.iter().map(|row| row.accuracy).collect();
     all.sort_by(f64::total_cmp);
@@ -160,8 +163,8 @@ pub(super) fn fairness(run: &RunDir) -> Option<Figure> {
     Some(figure)
 }
 
-/// The same of several arms beside each other, each with what to call it and the accuracies of its clients, of all its runs together; an arm without
-/// any keeps its colour.
+/// The same of several arms beside each other, each with what to call it and the accuracies of its
+/// clients, of all its runs together; an arm without any keeps its colour.
 pub(crate) fn fairness_of_arms(arms: Vec<(String, Vec<f64>)>) -> Option<Figure> {
     let arms = arms.into_iter().enumerate();
     let scored = arms.filter(|(_, (_, all))| !all.is_empty());
@@ -214,7 +217,8 @@ fn distribution(mut values: Vec<f64>) -> Vec<(f64, f64)> {
     points
 }
 
-/// Epsilon in all, of the worst client by two compositions and in the mean, against what the paper claims.
+/// Epsilon in all, of the worst client by two compositions and in the mean, against what the paper
+/// claims.
 pub(super) fn epsilon(run: &RunDir) -> Option<Figure> {
     let row = |row: &PrivacyRow| {
         let bar = |value| Bar {

@@ -9,7 +9,8 @@ use folkmoot_metrics::{RunDir, has_durations};
 /// So many clients have a row of their own.
 const MOST: usize = 24;
 
-/// How many steps the curve has at most: among more, those of so many spans of equal length are drawn.
+/// How many steps the curve has at most: among more, those of so many spans of equal length are
+/// drawn.
 const STEPS: usize = 600;
 
 /// Clients online over virtual time beside the absences of some of them.

@@ -104,7 +104,8 @@ pub(super) fn scores(run: &RunDir) -> Vec<Figure> {
             }
             let places: BTreeSet<u64> = rows.iter().map(|row| measure(row).to_bits()).collect();
             let seen = rows.iter().any(|row| row.value.is_finite() && measure(row).is_finite());
-            // A single point says something by round; on another axis it only says where the end was.
+            // A single point says something by round; on another axis it only says where the end
+            // was.
             if !seen || (places.len() < 2 && *suffix != "round") {
                 continue;
             }

@@ -39,7 +39,8 @@ pub(super) fn above_it(mut panel: Panel, above: &str) -> Panel {
     panel
 }
 
-/// Whether two curves are one in a drawing; sums over seeds in another order may differ in the last bits.
+/// Whether two curves are one in a drawing; sums over seeds in another order may differ in the last
+/// bits.
 pub(super) fn alike(a: &[(f64, f64)], b: &[(f64, f64)]) -> bool {
     let close = |a: f64, b: f64| (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && close(a.1, b.1))

@@ -17,8 +17,8 @@ use std::path::PathBuf;
 /// More ways to share data out than this are too many for a figure.
 const MAX_WAYS: usize = 16;
 
-/// Maps and matrices that runs left, an arm beside the other, each of its first seed; all such figures of the first run
-/// where a sweep has seeds alone.
+/// Maps and matrices that runs left, an arm beside the other, each of its first seed; all such
+/// figures of the first run where a sweep has seeds alone.
 pub(crate) fn of_artifacts(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
     let run_of = |row: &PointRow| point_dir(sweep, row).map(|dir| RunDir::open(&dir)).transpose();
     let Some(view) = View::new(sweep) else {
@@ -71,7 +71,8 @@ pub(crate) fn of_artifacts(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
     Ok(drawn.map(figure).collect())
 }
 
-/// The curves of the arms over rounds, virtual time and bytes, and what their targets took, side by side for each part of the sweep.
+/// The curves of the arms over rounds, virtual time and bytes, and what their targets took, side by
+/// side for each part of the sweep.
 pub(crate) fn of_curves(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
     let parts = match View::new(sweep) {
         Some(view) => (view.parts_of_curves().iter())
@@ -108,7 +109,8 @@ pub(crate) fn of_curves(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
     Ok(figures.into_iter().map(|figure| framed(sweep, figure)).collect())
 }
 
-/// How the data of the first seed are shared out: a panel for each way that there is, named by those axes which make it.
+/// How the data of the first seed are shared out: a panel for each way that there is, named by
+/// those axes which make it.
 pub(crate) fn of_splits(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> {
     let Some(seed) = sweep.points.first().map(|point| point.seed) else {
         return Ok(None);
@@ -155,7 +157,8 @@ pub(crate) fn of_splits(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> {
     Ok((!figure.panels.is_empty()).then_some(figure))
 }
 
-/// How the clients of each arm fare, those of all seeds together, side by side for each part of the sweep.
+/// How the clients of each arm fare, those of all seeds together, side by side for each part of the
+/// sweep.
 pub(crate) fn of_clients(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> {
     let Some(view) = View::new(sweep) else {
         return Ok(None);

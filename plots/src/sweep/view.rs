@@ -55,7 +55,8 @@ impl<'a> View<'a> {
         &self.points
     }
 
-    /// The whole under no name, or, where it has more curves than can be told apart, a part for each value of that axis of theirs which has fewest.
+    /// The whole under no name, or, where it has more curves than can be told apart, a part for
+    /// each value of that axis of theirs which has fewest.
     pub(super) fn parts(&self) -> Vec<(String, View<'a>)> {
         let n_values = |axis: &usize| self.sweep.manifest.axes[*axis].values.len();
         let fewest = self.others.iter().copied().min_by_key(n_values);
@@ -65,7 +66,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The same for figures in which each combination of the axes' values is a curve of its own, whatever lies along x: parted until a panel can hold them.
+    /// The same for figures in which each combination of the axes' values is a curve of its own,
+    /// whatever lies along x: parted until a panel can hold them.
     pub(super) fn parts_of_curves(&self) -> Vec<(String, View<'a>)> {
         let n_values = |axis: &usize| self.sweep.manifest.axes[*axis].values.len();
         let fewest = self.axes().min_by_key(n_values);
@@ -122,7 +124,8 @@ impl<'a> View<'a> {
         arms
     }
 
-    /// A curve for each combination of the axes' values, for figures over a parameter within the runs.
+    /// A curve for each combination of the axes' values, for figures over a parameter within the
+    /// runs.
     pub(super) fn profile_arms(&self) -> Vec<profile::Arm<'a>> {
         let arm = |(label, points): (String, Vec<&'a PointRow>)| profile::Arm {
             label,

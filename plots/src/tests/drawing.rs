@@ -140,7 +140,8 @@ fn sizes_that_nobody_could_read_or_draw_are_refused() {
     }
 }
 
-/// Few clients have bars that name them, in columns on one scale; of more there is the share that has at most so much.
+/// Few clients have bars that name them, in columns on one scale; of more there is the share that
+/// has at most so much.
 #[test]
 fn bytes_of_few_clients_are_bars_and_of_many_a_distribution() {
     let of = |n: u32| {

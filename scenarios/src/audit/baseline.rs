@@ -1,9 +1,10 @@
 //! The rule for baselines: a score that has not beaten the constant answer supports no verdict.
 //!
-//! A method that beats a baseline which answers one class whatever it is asked has shown that the baseline did not learn,
-//! and nothing about the method. So each accuracy that a claim compares with is first compared with its constant answer:
-//! that of the client's majority class where clients answer one by one, else that of the majority class of all training
-//! items. Areas under the ROC curve of class labels have the constant 0.5.
+//! A method that beats a baseline which answers one class whatever it is asked has shown that the
+//! baseline did not learn, and nothing about the method. So each accuracy that a claim compares
+//! with is first compared with its constant answer: that of the client's majority class where
+//! clients answer one by one, else that of the majority class of all training items. Areas under
+//! the ROC curve of class labels have the constant 0.5.
 
 use super::{Evidence, spread_text};
 use crate::claims::{Measure, Rule, Test};
@@ -58,8 +59,9 @@ fn baselines(test: &Test) -> impl Iterator<Item = &Measure> {
     })
 }
 
-/// Why the comparison supports no verdict, if its baseline has not beaten the constant answer: the 95 % interval of the
-/// difference, paired by seed, reaches 0. A record without the constant answer supports none either.
+/// Why the comparison supports no verdict, if its baseline has not beaten the constant answer: the
+/// 95 % interval of the difference, paired by seed, reaches 0. A record without the constant answer
+/// supports none either.
 pub(super) fn failure(test: &Test, evidence: &Evidence) -> Option<String> {
     baselines(test).find_map(|baseline| {
         let scores = evidence.of(baseline);

@@ -1,9 +1,10 @@
 //! What a target took, where not every run reached it.
 //!
-//! Compared over the seeds in which both runs arrive, the slower one is favoured: its worst seeds are left out. So what a
-//! target took is restricted to a horizon: the least total of a run that did not arrive, over both sides. Every number is
-//! the smaller of its own and the horizon, and is known of every seed (restricted mean survival time; Royston and Parmar
-//! 2013). Where all arrive there is no horizon.
+//! Compared over the seeds in which both runs arrive, the slower one is favoured: its worst seeds
+//! are left out. So what a target took is restricted to a horizon: the least total of a run that
+//! did not arrive, over both sides. Every number is the smaller of its own and the horizon, and is
+//! known of every seed (restricted mean survival time; Royston and Parmar 2013). Where all arrive
+//! there is no horizon.
 
 use super::Evidence;
 use crate::claims::{Measure, Test};
@@ -25,8 +26,8 @@ pub(super) fn needed(test: &Test) -> Vec<Measure> {
 type Censored = (f64, [(usize, usize); 2]);
 
 impl Evidence {
-    /// What a run had come to under each seed, whether it reached the target or not; `None` of a seed whose total is not on
-    /// record.
+    /// What a run had come to under each seed, whether it reached the target or not; `None` of a
+    /// seed whose total is not on record.
     fn totals(&self, measure: &Measure) -> BTreeMap<u64, Option<f64>> {
         let runs = self.runs.get(&measure.run.to_string()).into_iter().flatten();
         let total = |values: &BTreeMap<String, f64>| {
@@ -36,7 +37,8 @@ impl Evidence {
         runs.map(|(&seed, measured)| (seed, total(&measured.values))).collect()
     }
 
-    /// The horizon of two numbers, and of each how many runs arrive and how many there are; `None` where all arrive.
+    /// The horizon of two numbers, and of each how many runs arrive and how many there are; `None`
+    /// where all arrive.
     ///
     /// # Errors
     ///
@@ -56,7 +58,8 @@ impl Evidence {
         Ok(horizon.map(|horizon| (horizon, arrivals)))
     }
 
-    /// A number by seed; of what a target took, restricted to the horizon that it and `partner` have.
+    /// A number by seed; of what a target took, restricted to the horizon that it and `partner`
+    /// have.
     pub(super) fn restricted(&self, measure: &Measure, partner: &Measure) -> BTreeMap<u64, f64> {
         let own = self.of(measure);
         if totals(&measure.metric).is_empty() {
@@ -97,7 +100,8 @@ impl Evidence {
         (!said.is_empty()).then(|| said.join("; "))
     }
 
-    /// The number that a test needs of a run that did not reach its target, and that the record lacks.
+    /// The number that a test needs of a run that did not reach its target, and that the record
+    /// lacks.
     pub(super) fn lacks_total(&self, test: &Test) -> Option<Measure> {
         Self::compared(test)
             .into_iter()

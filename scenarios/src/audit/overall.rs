@@ -23,14 +23,15 @@ pub struct Difference {
     pub n_seeds: usize,
     /// The mean of measured minus printed.
     pub mean: f64,
-    /// Half the width of the 95 % interval, by Student's t with the degrees of freedom of Welch and Satterthwaite.
+    /// Half the width of the 95 % interval, by Student's t with the degrees of freedom of Welch and
+    /// Satterthwaite.
     pub half_width: f64,
 }
 
-/// The differences of a table from print: by card, each of which has its own data set, and over all of them.
+/// The differences of a table from print: by card, each of which has its own data set, and over all
+/// of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overview {
-    /// By card.
     pub sets: BTreeMap<String, Difference>,
     /// The mean over cards; nothing without a card.
     pub all: Option<Difference>,

@@ -1,4 +1,5 @@
-//! The findings as text: pages of Markdown that are kept beside the cards, and a table for other programs.
+//! The findings as text: pages of Markdown that are kept beside the cards, and a table for other
+//! programs.
 
 use super::baseline::NO_VERDICT;
 use super::overall::Difference;
@@ -31,9 +32,9 @@ pub fn summary(audited: &[Audited]) -> String {
     let of = |verdict: Verdict| n(&|other| other == verdict);
     let mut page = format!(
         "# Results: what reproduces, and what does not\n\n\
-         We repeated experiments of published papers on federated graph learning, in {} groups. A claim is\n\
-         a statement or a table cell of a paper. {n_controls} comparisons of our own are counted apart.\n\n\
-         We compared {} claims. **{reproduced} reproduced, {contradicted} were contradicted, {undecided} are undecided.**\n\n\
+         We repeated experiments of papers on federated graph learning, in {} groups with {} claims.\n\
+         **{reproduced} reproduced, {contradicted} were contradicted, {undecided} are undecided.** {n_controls} comparisons of our own are counted\n\
+         apart.\n\n\
          ![Verdicts by paper](figures/verdicts.svg)\n\n\
          ## Main findings\n\n",
         audited.len(),
@@ -44,10 +45,10 @@ pub fn summary(audited: &[Audited]) -> String {
         let link = format!("→ [{}]({}/results.md)", one.claims.system, one.claims.name);
         let _ = writeln!(page, "{}", wrapped(&format!("{i}. {finding} {link}"), "   "));
     }
-    page += "\n`±` is the half-width of the 95 % confidence interval over seeds (Student's t). It is\n\
-         paired where two runs are compared.\n\n\
+    page += "\n`±` is the half-width of the 95 % confidence interval over seeds (Student's t), paired where two\n\
+         runs are compared.\n\n\
          ## By paper\n\n\
-         Each cell counts *reproduced / contradicted / undecided*.\n\n\
+         Cells count *reproduced / contradicted / undecided*.\n\n\
          | paper | statements | table cells | own controls | main result |\n|---|--:|--:|--:|---|\n";
     for one in audited {
         let cells = Kind::ALL.map(|kind| {
@@ -87,35 +88,34 @@ pub fn summary(audited: &[Audited]) -> String {
     };
     let items = [
         format!(
-            "- **Reproduced**: exactly, to the published digits ({}). Within error: the whole interval of the difference lies inside \
-             the margin that the claims file states ({}). As a trend: every difference has the claimed sign and is significant ({}).",
+            "- **Reproduced**: to the published digits ({}); within the stated margin, with the whole interval ({}); or as a trend, \
+             significant in the claimed direction ({}).",
             of(Verdict::Exact),
             of(Verdict::Statistical),
             of(Verdict::Shape)
         ),
-        "- **Contradicted**: the opposite is significant, or the published number lies more than four standard errors away.".to_owned(),
+        "- **Contradicted**: the opposite is significant, or the published number is more than four standard errors away.".to_owned(),
         format!(
-            "- **Undecided**: within four standard errors of the published number, but with an interval wider than the margin ({}); \
-             trends without a significant difference ({}); not run ({}). Not \
-             testable ({}): the paper leaves it undefined, or the baseline does not beat the majority class.",
+            "- **Undecided**: not contradicted, with an interval wider than the margin ({}); no significant trend ({}); not run ({}); not \
+             testable ({}). A claim is not testable if the paper leaves it undefined, or no baseline beats the majority class.",
             of(Verdict::NotContradicted),
             of(Verdict::Inconclusive),
             of(Verdict::NotRun),
             of(Verdict::NotDecidable)
         ),
-        "- **Own controls** are comparisons that a paper lacks, such as local training or the network without edges.".to_owned(),
+        "- **Own controls**: comparisons that a paper lacks, such as local training or the network without edges.".to_owned(),
         format!(
-            "- **Multiplicity**: of {} decisions by a significance test, own controls included, {survive} survive a false discovery rate of 5 % within their paper \
-             (Benjamini and Hochberg). {} decisions use seeds that were added after an earlier look.",
+            "- **Multiplicity**: {survive} of {} decisions by a significance test survive a false discovery rate of 5 % within their paper. {} use \
+             seeds that were added after an earlier look.",
             tested.len(),
             finding(|one| one.looks > 1 && one.verdict.is_decided())
         ),
         format!(
-            "- **Incomplete records**: {} claims lack runs for some seeds of their card, and {} use runs of an older version. Both are marked.",
+            "- **Incomplete records**, marked: {} claims lack seeds of their card, and {} use runs of an older version.",
             finding(|one| !one.missing.is_empty()),
             finding(|one| one.is_stale)
         ),
-        "- Settings that a paper leaves open are chosen by validation or are defaults. Each page lists them with its commands.".to_owned(),
+        "- Settings that a paper leaves open are defaults or chosen by validation.".to_owned(),
     ];
     let items = items.map(|item| wrapped(&item, "  ")).join("\n");
     let _ = write!(page, "\n## How to read this\n\n{items}\n{END}");
@@ -123,10 +123,9 @@ pub fn summary(audited: &[Audited]) -> String {
 }
 
 const END: &str = "
-`folkmoot audit` compares the claims with the record again. `folkmoot audit --quick` uses new runs
-on generated data and takes minutes. `folkmoot audit --from DIR` uses your own runs. `measured.csv`
-in each folder has the recorded runs with seeds and hashes. See also the [log of moved
-results](results-log.md) and [speed compared with other programs](speed.md).
+`folkmoot audit` compares the claims with the record again; `--quick` makes new runs of generated
+data, and `--from DIR` uses your own. Each folder's `measured.csv` has the recorded runs. See also
+the [log of moved results](results-log.md) and [speed](speed.md).
 
 ![Published numbers and measurements](figures/printed.svg)
 ";

@@ -58,7 +58,8 @@ fn a_printed_number_is_exact_if_every_seed_gives_its_digits() {
 
 #[test]
 fn a_printed_number_agrees_within_a_margin_and_is_not_contradicted_within_four_standard_errors() {
-    // Mean 2, standard error 1 / sqrt(3) = 0.577: four are 2.309, and half of the last printed digit is 0.05.
+    // Mean 2, standard error 1 / sqrt(3) = 0.577: four are 2.309, and half of the last printed
+    // digit is 0.05.
     let near = r#"printed: "4.3", rule: Statistical"#;
     let far = r#"printed: "4.4", rule: Statistical"#;
     let runs: &[(&str, &[f64])] = &[("0.2", &[1.0, 2.0, 3.0])];
@@ -153,7 +154,8 @@ fn a_verdict_takes_three_seeds() {
         ),
         (r#"printed: "4.0", rule: Statistical"#, Verdict::Refuted),
     ];
-    // Equal differences have an interval without a width, which two seeds' scores of few items are too likely to give.
+    // Equal differences have an interval without a width, which two seeds' scores of few items are
+    // too likely to give.
     for (rule, decided) in rules {
         let of = |n: usize| {
             let runs: &[(&str, &[f64])] = &[("0.2", &[4.0, 5.0, 6.0][..n]), ("0.0", &[1.0, 2.0, 3.0][..n])];
@@ -201,7 +203,8 @@ fn interaction(shape: &str) -> String {
     )
 }
 
-/// Runs whose difference is 2, 12 and 22 here and 1, 11 and 21 elsewhere: neither is decided by itself, and each seed has 1 between them.
+/// Runs whose difference is 2, 12 and 22 here and 1, 11 and 21 elsewhere: neither is decided by
+/// itself, and each seed has 1 between them.
 const PAIRED: [(&str, &[f64]); 4] = [
     ("0.2", &[12.0, 62.0, 112.0]),
     ("0.0", &[10.0, 50.0, 90.0]),
@@ -226,7 +229,8 @@ fn an_interaction_is_of_four_numbers_of_each_seed() {
         "{}",
         apart.why
     );
-    // Elsewhere the difference is larger: what would be more than the other run is not more than there.
+    // Elsewhere the difference is larger: what would be more than the other run is not more than
+    // there.
     let [here, other, _, low] = PAIRED;
     let larger: &[(&str, &[f64])] = &[here, other, ("0.4", &[10.0, 33.01, 52.99]), low];
     assert_eq!(found("More", larger).verdict, Verdict::Refuted);
@@ -539,7 +543,8 @@ fn a_record_gives_the_same_verdicts_and_a_result_that_moved_is_told() {
     assert!(after.read("run,seed\n").is_err() && after.read(&record.replace(",2,", ",x,")).is_err());
 }
 
-/// A card that says something else gives other runs; what is recorded of it before is no answer any more. Comments and spaces say nothing.
+/// A card that says something else gives other runs; what is recorded of it before is no answer any
+/// more. Comments and spaces say nothing.
 #[test]
 fn what_is_recorded_of_a_card_that_was_changed_is_forgotten() {
     let registry = crate::toy::registry();

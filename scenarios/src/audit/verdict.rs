@@ -10,7 +10,8 @@ use std::fmt;
 /// How far the printed number may lie from the measured mean, in standard errors.
 pub const STANDARD_ERRORS: f64 = 4.0;
 
-/// How many seeds an interval takes: two whose values happen to be equal would give one without a width, and scores are shares of few test items.
+/// How many seeds an interval takes: two whose values happen to be equal would give one without a
+/// width, and scores are shares of few test items.
 const LEAST_SEEDS: usize = 3;
 
 /// The verdict on a claim.
@@ -24,13 +25,15 @@ pub enum Verdict {
     Shape,
     /// It does not hold.
     Refuted,
-    /// The printed number lies within four standard errors, which is no agreement: its interval exceeds the margin.
+    /// The printed number lies within four standard errors, which is no agreement: its interval
+    /// exceeds the margin.
     NotContradicted,
     /// The runs are there and do not decide it.
     Inconclusive,
     /// Runs or data are missing.
     NotRun,
-    /// No run could decide it: the paper does not define it, has another set-up, or the baseline has not learned.
+    /// No run could decide it: the paper does not define it, has another set-up, or the baseline
+    /// has not learned.
     NotDecidable,
 }
 
@@ -76,7 +79,6 @@ impl fmt::Display for Verdict {
 /// What was found of a claim.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The verdict.
     pub verdict: Verdict,
     /// Why, where the numbers do not say it.
     pub why: String,
@@ -84,9 +86,11 @@ pub struct Finding {
     pub measured: Option<Spread>,
     /// The p value of the test behind the verdict, where there is one.
     pub p: Option<f64>,
-    /// The least false discovery rate, over the tests of its paper, at which it is a discovery (Benjamini and Hochberg 1995).
+    /// The least false discovery rate, over the tests of its paper, at which it is a discovery
+    /// (Benjamini and Hochberg 1995).
     pub q: Option<f64>,
-    /// How often the record had been looked at when it got its present seeds; 1 where they came at once.
+    /// How often the record had been looked at when it got its present seeds; 1 where they came at
+    /// once.
     pub looks: u32,
     /// Seeds that its cards state and that the record lacks.
     pub missing: Vec<u64>,
@@ -112,7 +116,8 @@ impl Finding {
         Finding { p, ..self }
     }
 
-    /// Whether it is a decision by a test that survives a false discovery rate of 5 % in its paper; `None` without a test.
+    /// Whether it is a decision by a test that survives a false discovery rate of 5 % in its paper;
+    /// `None` without a test.
     pub fn survives(&self) -> Option<bool> {
         self.q.filter(|_| self.verdict.is_decided()).map(|q| q <= 0.05)
     }
@@ -128,7 +133,8 @@ pub fn spread_text(spread: &Spread) -> String {
     Estimate::of_spread(spread, Unit::Number).to_string()
 }
 
-/// Gives a claim its verdict by the test that is asked for; without a quick twin there is none that is quick.
+/// Gives a claim its verdict by the test that is asked for; without a quick twin there is none that
+/// is quick.
 pub fn decide(claim: &Claim, quick: bool, evidence: &Evidence) -> Finding {
     let test = match (quick, &claim.quick, &claim.test.rule) {
         (false, ..) | (true, None, Rule::Reading { .. } | Rule::NotDecidable(_) | Rule::NoData(_)) => &claim.test,
@@ -257,7 +263,8 @@ fn judge(
     }
 }
 
-/// What the rule judges, a number a seed; of an interaction also the two differences, over the seeds that have all four numbers.
+/// What the rule judges, a number a seed; of an interaction also the two differences, over the
+/// seeds that have all four numbers.
 fn judged(test: &Test, measure: &Measure, evidence: &Evidence) -> (Vec<f64>, Option<[Spread; 2]>) {
     if let (Some(against), false) = (&test.against, test.pool.is_empty()) {
         return (pooled(test, against.change, evidence), None);
@@ -396,7 +403,8 @@ fn within(spread: &Spread, printed: &Printed, margin: f64) -> Finding {
     Finding::new(verdict, why, Some(*spread)).with_p(by_margin(spread, printed.value, margin, verdict))
 }
 
-/// The p value of a mean within a margin of a number, or, where it was found outside, of one at the nearer end.
+/// The p value of a mean within a margin of a number, or, where it was found outside, of one at the
+/// nearer end.
 fn by_margin(spread: &Spread, expected: f64, margin: f64, verdict: Verdict) -> Option<f64> {
     match verdict {
         Verdict::Refuted => spread.p_value(expected + margin.copysign(spread.mean - expected), 0.0),
@@ -479,8 +487,8 @@ fn alike(spread: &Spread, most: f64) -> Finding {
     Finding::new(verdict, why, Some(*spread)).with_p(p)
 }
 
-/// Gives every finding with a p value its q value: the least false discovery rate, over these tests, at which it is one of
-/// the discoveries (Benjamini and Hochberg 1995).
+/// Gives every finding with a p value its q value: the least false discovery rate, over these
+/// tests, at which it is one of the discoveries (Benjamini and Hochberg 1995).
 pub(super) fn discover(findings: &mut [Finding]) {
     let mut tests: Vec<usize> = (0..findings.len()).filter(|i| findings[*i].p.is_some()).collect();
     let p = |findings: &[Finding], i: usize| findings[i].p.unwrap_or(1.0);

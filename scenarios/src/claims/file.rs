@@ -19,7 +19,8 @@ struct File {
     finding: String,
     #[serde(default)]
     result: String,
-    /// The margin of each metric within which a printed number counts as reproduced, in printed units.
+    /// The margin of each metric within which a printed number counts as reproduced, in printed
+    /// units.
     #[serde(default)]
     margins: BTreeMap<String, f64>,
     /// Over how many runs the printed numbers are.
@@ -37,8 +38,9 @@ struct File {
     figures: Vec<Figure>,
 }
 
-/// What is said of a claim in one place: by itself, by a row, a column or an exception of a grid, by its quick twin, by what it
-/// is compared with, or by where the same difference is measured elsewhere.
+/// What is said of a claim in one place: by itself, by a row, a column or an exception of a grid,
+/// by its quick twin, by what it is compared with, or by where the same difference is measured
+/// elsewhere.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Said {
@@ -136,7 +138,8 @@ impl Said {
         }
     }
 
-    /// Another run than `base`: one that names a card says all of its arm and settings and is pooled no more, one that names settings all of these.
+    /// Another run than `base`: one that names a card says all of its arm and settings and is
+    /// pooled no more, one that names settings all of these.
     fn beside(&self, base: &Said) -> Said {
         let mut base = base.clone();
         if self.card.is_some() {
@@ -192,7 +195,8 @@ impl Said {
         self.against.as_ref()?.beside(self).measure()
     }
 
-    /// The two numbers of the difference elsewhere, which is from the same as here where nothing else is said.
+    /// The two numbers of the difference elsewhere, which is from the same as here where nothing
+    /// else is said.
     fn difference_elsewhere(&self) -> Option<[Measure; 2]> {
         let there = self.elsewhere.as_ref()?.beside(self);
         Some([there.measure()?, there.other()?])
@@ -396,8 +400,8 @@ fn interacts(
 }
 
 impl Claim {
-    /// With what its file says of printed numbers: the margin of the metric, which is for levels and not for differences,
-    /// and over how many runs they are.
+    /// With what its file says of printed numbers: the margin of the metric, which is for levels
+    /// and not for differences, and over how many runs they are.
     fn printed_with(mut self, margins: &BTreeMap<String, f64>, printed_runs: Option<u32>) -> Claim {
         for test in [Some(&mut self.test), self.quick.as_mut()].into_iter().flatten() {
             test.printed_runs = printed_runs;

@@ -1,4 +1,5 @@
-//! The runs that claims name: a card with settings, one value for each axis of its sweep, and what it does.
+//! The runs that claims name: a card with settings, one value for each axis of its sweep, and what
+//! it does.
 
 use super::refused;
 use crate::cards;
@@ -13,7 +14,6 @@ use std::fmt;
 /// `fed-avg/tiny dropout.prob=0.2 --set strategy.protocol.rounds=10`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RunKey {
-    /// The card.
     pub card: String,
     /// The value of each axis, by the name that the card gives it.
     pub arm: BTreeMap<String, String>,
@@ -46,7 +46,8 @@ impl RunKey {
     ///
     /// # Errors
     ///
-    /// When there is no such card, a setting breaks a rule, or an axis has no value or none of that name.
+    /// When there is no such card, a setting breaks a rule, or an axis has no value or none of that
+    /// name.
     pub fn resolve(&self, registry: &Registry) -> Result<Resolved, Problems> {
         let (scenario, mut source) = self.card(registry)?;
         let axes = scenario.axes();
@@ -116,8 +117,9 @@ impl Resolved {
         check(self.source.name(), &alone(&source)?, registry)
     }
 
-    /// What the card says, whatever it is asked and whichever its seed, in sixteen digits: those of another card are others, and spaces,
-    /// comments and what the card leaves to defaults change nothing.
+    /// What the card says, whatever it is asked and whichever its seed, in sixteen digits: those of
+    /// another card are others, and spaces, comments and what the card leaves to defaults change
+    /// nothing.
     ///
     /// # Errors
     ///
@@ -153,7 +155,8 @@ fn unasked(source: &Source) -> Result<Source, Problems> {
     Ok(source)
 }
 
-/// What a scenario does, whatever it is called and asked and whichever its seed: two cards of the same text are the same.
+/// What a scenario does, whatever it is called and asked and whichever its seed: two cards of the
+/// same text are the same.
 ///
 /// # Errors
 ///

@@ -12,15 +12,12 @@ use std::collections::BTreeMap;
 pub struct Figure {
     /// Its name below `figures/`.
     pub name: String,
-    /// Its heading.
     pub title: String,
     /// What the columns are.
     pub x: String,
-    /// Its panels.
     pub panels: Vec<Panel>,
 }
 
-/// One of them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Panel {
@@ -28,20 +25,19 @@ pub struct Panel {
     pub y: String,
     /// The title of its table.
     pub table: String,
-    /// What a dashed line stands for that is the same for all rows, and the title of the table of it.
+    /// What a dashed line stands for that is the same for all rows, and the title of the table of
+    /// it.
     #[serde(default)]
     pub beside: Option<(String, String)>,
 }
 
-/// A table of means over seeds: one card's number by two of its axes, or several of its numbers by one.
+/// A table of means over seeds: one card's number by two of its axes, or several of its numbers by
+/// one.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// Its heading.
     pub title: String,
-    /// The card.
     pub card: String,
-    /// Settings besides.
     #[serde(default)]
     pub set: Vec<String>,
     /// The value of each axis that neither rows nor columns name.
@@ -66,7 +62,8 @@ pub struct Table {
     pub forms: Vec<(String, Vec<String>)>,
 }
 
-/// One difference from print over whole grids of printed numbers, in place of one verdict a cell ([`crate::audit::overall`]).
+/// One difference from print over whole grids of printed numbers, in place of one verdict a cell
+/// ([`crate::audit::overall`]).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overall {

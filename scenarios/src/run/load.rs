@@ -1,4 +1,5 @@
-//! What a run rests on: its data, how they are shared out, the world, and the files that settings name.
+//! What a run rests on: its data, how they are shared out, the world, and the files that settings
+//! name.
 
 use super::{Failure, Watcher};
 use crate::algorithm::Files;
@@ -18,23 +19,23 @@ const MOST_PARAMETERS: usize = 1 << 28;
 /// The data of a run and how they are shared out.
 #[derive(Clone)]
 pub struct Loaded {
-    /// The data.
     pub dataset: Arc<Dataset>,
-    /// The shards.
     pub partition: Arc<Partition>,
     /// What is around the clients.
     pub world: Arc<World>,
     /// What is in the files that the strategy's settings name.
     pub files: Arc<Files>,
-    /// The sums of the files that the world is made of, and of those that the settings name, by their paths.
+    /// The sums of the files that the world is made of, and of those that the settings name, by
+    /// their paths.
     pub(crate) sums: BTreeMap<String, String>,
     /// What their readers left out.
     pub(super) notes: Vec<String>,
 }
 
 impl Loaded {
-    /// The fingerprint of each data set by its name, the sum of each file of traces and of each that settings name by its path, and that of the file by which data are shared
-    /// out, as a manifest keeps them.
+    /// The fingerprint of each data set by its name, the sum of each file of traces and of each
+    /// that settings name by its path, and that of the file by which data are shared out, as a
+    /// manifest keeps them.
     pub fn fingerprints(&self) -> BTreeMap<String, String> {
         let mut all = self.sums.clone();
         all.insert(self.dataset.name.clone(), self.dataset.fingerprint());
@@ -49,8 +50,8 @@ impl Loaded {
     }
 }
 
-/// Data sets already loaded, by their settings (and seed, where they are generated), so that the points of a sweep share
-/// them.
+/// Data sets already loaded, by their settings (and seed, where they are generated), so that the
+/// points of a sweep share them.
 #[derive(Default)]
 pub struct Cache {
     datasets: Mutex<BTreeMap<String, Arc<Dataset>>>,
@@ -81,11 +82,13 @@ pub fn load_data(scenario: &Scenario, dirs: &DataDirs) -> Result<Dataset, Failur
     scenario.dataset().load(dirs, rng).map_err(Failure::Data)
 }
 
-/// Loads a scenario's data, shares them out and makes the world around them: two stages of the watcher's.
+/// Loads a scenario's data, shares them out and makes the world around them: two stages of the
+/// watcher's.
 ///
 /// # Errors
 ///
-/// When the data, traces or files that settings name cannot be found or read, the data cannot be shared out, or the card asks more clients than there are.
+/// When the data, traces or files that settings name cannot be found or read, the data cannot be
+/// shared out, or the card asks more clients than there are.
 pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut dyn Watcher) -> Result<Loaded, Failure> {
     let streams = Streams::new(scenario.seed());
     let seed = if scenario.dataset().is_generated() {

@@ -1,7 +1,9 @@
 //! The axes of a sweep: reading them off a card, and everything that can be wrong with them.
 //!
-//! Laying the points out belongs to the sweep directory, [`folkmoot_metrics::SweepManifest::points`]. Axes come in the order in which the card writes them. A typed map would sort them by name, so [`axes_of`] reads them
-//! from the text: the author decides which axis is the slowest, and thereby how the points are numbered.
+//! Laying the points out belongs to the sweep directory,
+//! [`folkmoot_metrics::SweepManifest::points`]. Axes come in the order in which the card writes
+//! them. A typed map would sort them by name, so [`axes_of`] reads them from the text: the author
+//! decides which axis is the slowest, and thereby how the points are numbered.
 
 use std::collections::BTreeSet;
 use thiserror::Error;
@@ -12,7 +14,8 @@ use super::tree::{Node, bare_key, quoted_part, split_path};
 
 /// A sweep may have this many points: a day of half-second runs on a core or two.
 pub const MAX_POINTS: usize = 100_000;
-/// A sweep may have this many axes: more than [`MAX_POINTS`] leaves room for, but for axes of one value.
+/// A sweep may have this many axes: more than [`MAX_POINTS`] leaves room for, but for axes of one
+/// value.
 pub const MAX_AXES: usize = 64;
 /// Why a sweep cannot be laid out.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -25,16 +28,13 @@ pub enum AxisError {
     },
     /// Two axes vary the same path.
     #[error("the axis is written twice; put all its values into one list")]
-    DuplicateAxis {
-        /// The path.
-        axis: String,
-    },
-    /// A later axis sets all of what this one varies a part of, so that its values would come to nothing.
+    DuplicateAxis { axis: String },
+    /// A later axis sets all of what this one varies a part of, so that its values would come to
+    /// nothing.
     #[error("the axis {} comes after this one and sets it anew; write this one after it", quote(.by))]
     Overwritten {
         /// The path that the axis varies.
         axis: String,
-        /// The later axis.
         by: String,
     },
     /// The key of an axis is no path.
@@ -47,10 +47,7 @@ pub enum AxisError {
     },
     /// The axis varies the seed or the sweep itself, which every point sets.
     #[error("no sweep can vary this; put seeds into sweep.seeds, and other fields into axes of their own")]
-    Reserved {
-        /// The path.
-        axis: String,
-    },
+    Reserved { axis: String },
     /// One axis holds the same value twice; numbers count as the same if they are equal.
     #[error("the value {} is listed twice", quote(.value))]
     DuplicateValue {
@@ -64,10 +61,7 @@ pub enum AxisError {
     NoSeeds,
     /// A seed stands twice.
     #[error("the seed {seed} is listed twice; its runs would be the same")]
-    DuplicateSeed {
-        /// The seed.
-        seed: u64,
-    },
+    DuplicateSeed { seed: u64 },
     /// More than [`MAX_AXES`].
     #[error("has {n_axes} axes, at most {MAX_AXES} are allowed; write what has one value into the card itself")]
     TooManyAxes {
@@ -83,8 +77,8 @@ pub enum AxisError {
 }
 
 impl AxisError {
-    /// Where in the sweep's own struct the cause stands, as a path for [`super::Problems::push_at`] after the path of the
-    /// sweep: `axes."strategy.p"`, `seeds`, or empty.
+    /// Where in the sweep's own struct the cause stands, as a path for [`super::Problems::push_at`]
+    /// after the path of the sweep: `axes."strategy.p"`, `seeds`, or empty.
     #[must_use]
     pub fn path(&self) -> String {
         match self {
@@ -103,8 +97,8 @@ impl AxisError {
 
 /// The axes written in the map at `path`, in the order of the text, with the text of each value.
 ///
-/// Empty if there is no such map. An axis whose value is no list counts as one without values; the typed parser has the
-/// better message for it.
+/// Empty if there is no such map. An axis whose value is no list counts as one without values; the
+/// typed parser has the better message for it.
 #[must_use]
 pub fn axes_of(source: &Source, path: &str) -> Vec<(String, Vec<String>)> {
     let axes = maps_of(source, path).into_iter();
@@ -115,7 +109,8 @@ pub fn axes_of(source: &Source, path: &str) -> Vec<(String, Vec<String>)> {
 /// An entry of a map: its key, and each item of its value with its own key, or an empty one.
 pub type Entry = (String, Vec<(String, String)>);
 
-/// The entries of the map of lists, or of maps, at `path`, in the order of the text. Empty if there is no such map.
+/// The entries of the map of lists, or of maps, at `path`, in the order of the text. Empty if there
+/// is no such map.
 #[must_use]
 pub fn maps_of(source: &Source, path: &str) -> Vec<Entry> {
     let (Ok(tree), Some(id)) = (source.tree(), source.node(path)) else {

@@ -6,8 +6,8 @@ use super::tree::{Kind, Tree, bare_key, quoted_part};
 /// A path and what stands there in each of two cards, on one line; `None` where nothing does.
 pub type Difference = (String, Option<String>, Option<String>);
 
-/// Every field that is not the same in both, in the order of the first, then what only the second has. Where two parts of
-/// different names stand, the names and settings are given whole.
+/// Every field that is not the same in both, in the order of the first, then what only the second
+/// has. Where two parts of different names stand, the names and settings are given whole.
 pub fn differences(a: &Source, b: &Source) -> Vec<Difference> {
     let mut found = Vec::new();
     if let (Ok(left), Ok(right)) = (a.tree(), b.tree()) {

@@ -1,7 +1,7 @@
 //! What an error of the reader means to someone who has never seen a Rust type.
 //!
-//! `ron` says where its cursor stopped. The kind of error tells whether that is after a key, in a value or at the closing
-//! bracket, and so which field is meant.
+//! `ron` says where its cursor stopped. The kind of error tells whether that is after a key, in a
+//! value or at the closing bracket, and so which field is meant.
 
 use ron::Error;
 
@@ -213,7 +213,8 @@ fn is_positional(tree: &Tree, node: &Node) -> bool {
             .is_some_and(|parent| tree.nodes[parent].kind == Kind::Parens)
 }
 
-/// `` of `Links` `` if that name is written in the card; Rust's names of plain structs mean nothing to its author.
+/// `` of `Links` `` if that name is written in the card; Rust's names of plain structs mean nothing
+/// to its author.
 fn variant_name(text: &str, node: &Node, outer: Option<&str>) -> String {
     let written = node.name.map(|name| name.of(text));
     outer

@@ -1,8 +1,10 @@
-//! One rule for names in cards: brackets around nothing and quotes around a name may be written or left out.
+//! One rule for names in cards: brackets around nothing and quotes around a name may be written or
+//! left out.
 //!
-//! `Karate` and `Karate()` are the same, `EmailEuCore` and `EmailEuCore()`, `Planetoid(name: Cora)` and `Planetoid(name: "Cora")`,
-//! `TuDataset(name: MUTAG)` and `TuDataset(name: "MUTAG")`. What a value's type wants, its shape says; the text is brought into
-//! that form before it is read, and all else keeps its place in the card.
+//! `Karate` and `Karate()` are the same, `EmailEuCore` and `EmailEuCore()`, `Planetoid(name: Cora)`
+//! and `Planetoid(name: "Cora")`, `TuDataset(name: MUTAG)` and `TuDataset(name: "MUTAG")`. What a
+//! value's type wants, its shape says; the text is brought into that form before it is read, and
+//! all else keeps its place in the card.
 
 use super::source::Source;
 use super::tree::{Kind, Node, Span, Tree, bare_key};

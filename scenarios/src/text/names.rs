@@ -1,4 +1,5 @@
-//! The names that a card's text uses, for renaming: keys of fields and entries, and names of variants.
+//! The names that a card's text uses, for renaming: keys of fields and entries, and names of
+//! variants.
 
 use super::source::Source;
 use super::tree::{Kind, Span, Tree, bare_key};

@@ -1,8 +1,9 @@
 //! Typed parsing that reports every problem of shape at once.
 //!
-//! `ron` stops at the first error. So that a user sees all of them, the field in which an error lies is recorded, blanked
-//! out in a copy of the text (same length, line ends kept, so that offsets stay true), and the copy is parsed again. What
-//! comes out in the end is the card with defaults in the doubtful places, good enough for range checks of the rest.
+//! `ron` stops at the first error. So that a user sees all of them, the field in which an error
+//! lies is recorded, blanked out in a copy of the text (same length, line ends kept, so that
+//! offsets stay true), and the copy is parsed again. What comes out in the end is the card with
+//! defaults in the doubtful places, good enough for range checks of the rest.
 
 use ron::error::SpannedError;
 use serde::de::DeserializeOwned;
@@ -20,7 +21,8 @@ const MAX_PASSES: usize = 3 * MAX_PROBLEMS;
 /// Parses a card, or a part of one, as a `T`.
 ///
 /// # Errors
-/// All problems of shape that could be told apart, at most [`MAX_PROBLEMS`]; after a fault of syntax only that.
+/// All problems of shape that could be told apart, at most [`MAX_PROBLEMS`]; after a fault of
+/// syntax only that.
 ///
 /// # Complexity
 /// One pass over the text for each problem, at most 60.
@@ -31,8 +33,9 @@ pub fn parse<T: DeserializeOwned>(source: &Source) -> Result<T, Problems> {
     }
 }
 
-/// As [`parse`], but also gives what could be read, so that one call can go on to check ranges: fields with a problem
-/// are as if they were not written. Without a value, there is at least one problem.
+/// As [`parse`], but also gives what could be read, so that one call can go on to check ranges:
+/// fields with a problem are as if they were not written. Without a value, there is at least one
+/// problem.
 ///
 /// [`Problems::is_doubtful`] tells which fields those are.
 pub fn recover<T: DeserializeOwned>(source: &Source) -> (Option<T>, Problems) {
@@ -80,9 +83,11 @@ struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    /// Blanks the field or list item that a fault lies in; `None` if that is the whole text or has been done before.
+    /// Blanks the field or list item that a fault lies in; `None` if that is the whole text or has
+    /// been done before.
     ///
-    /// Items of a tuple are no candidates: without one, its neighbours would be read as something else.
+    /// Items of a tuple are no candidates: without one, its neighbours would be read as something
+    /// else.
     fn blank(&mut self, fault: &Fault) -> Option<usize> {
         let mut id = fault.node;
         loop {
@@ -132,9 +137,11 @@ impl Copy<'_> {
         }
     }
 
-    /// Puts quotes around a bare word where the type wants text, if the word is the whole value of a setting.
+    /// Puts quotes around a bare word where the type wants text, if the word is the whole value of
+    /// a setting.
     ///
-    /// Settings are spliced in with a space on either side, which the quotes take, so that no offset moves.
+    /// Settings are spliced in with a space on either side, which the quotes take, so that no
+    /// offset moves.
     fn quote(&mut self, fault: &Fault) -> bool {
         let node = &self.tree.nodes[fault.node];
         let Span { start, end } = node.value;

@@ -67,10 +67,12 @@ impl Problems {
         });
     }
 
-    /// Adds a problem of the field at a dotted `path`, relative to the source this list was made for.
+    /// Adds a problem of the field at a dotted `path`, relative to the source this list was made
+    /// for.
     ///
-    /// The position is that of the value, or none if the field is not written. A path that [`Problems::is_doubtful`] is
-    /// passed over: its value is a stand-in, and what is wrong with it has been said.
+    /// The position is that of the value, or none if the field is not written. A path that
+    /// [`Problems::is_doubtful`] is passed over: its value is a stand-in, and what is wrong with it
+    /// has been said.
     pub fn push_at(&mut self, path: &str, message: impl AsRef<str>) {
         if self.is_doubtful(path) {
             return;
@@ -127,9 +129,11 @@ impl Problems {
         self.doubtful.push(join_path(self.source.path(), path));
     }
 
-    /// Whether the value at `path` could not be read, so that a recovered card holds a default in its place.
+    /// Whether the value at `path` could not be read, so that a recovered card holds a default in
+    /// its place.
     ///
-    /// A check that compares two fields should ask for both: a rule broken by a stand-in is not the user's mistake.
+    /// A check that compares two fields should ask for both: a rule broken by a stand-in is not the
+    /// user's mistake.
     #[must_use]
     pub fn is_doubtful(&self, path: &str) -> bool {
         let path = join_path(self.source.path(), path);
@@ -140,7 +144,8 @@ impl Problems {
         self.doubtful.iter().any(covers)
     }
 
-    /// Takes over the problems of another list for the same card, such as those of a strategy's body.
+    /// Takes over the problems of another list for the same card, such as those of a strategy's
+    /// body.
     pub fn append(&mut self, other: Self) {
         self.n_hidden += other.n_hidden;
         self.doubtful.extend(other.doubtful);
@@ -149,7 +154,8 @@ impl Problems {
         }
     }
 
-    /// The problems in the order of the card; those without a position next, those of settings last.
+    /// The problems in the order of the card; those without a position next, those of settings
+    /// last.
     #[must_use]
     pub fn items(&self) -> Vec<&Problem> {
         let mut items: Vec<&Problem> = self.items.iter().collect();

@@ -15,8 +15,8 @@ const BEFORE_PROBLEM: usize = 40;
 impl Problems {
     /// The list of problems, with source excerpts and carets if there are at most [`MAX_EXCERPTS`].
     ///
-    /// `in_colour` adds terminal styling, for a caller that knows its terminal. The length is bounded whatever the card
-    /// holds.
+    /// `in_colour` adds terminal styling, for a caller that knows its terminal. The length is
+    /// bounded whatever the card holds.
     #[must_use]
     pub fn report(&self, in_colour: bool) -> String {
         if self.len() > MAX_EXCERPTS {
@@ -53,7 +53,8 @@ fn excerpt(source: &Source, span: Span, renderer: &Renderer) -> Option<String> {
         return None;
     }
     let (shown, mut from) = window(line, start - line_start);
-    // A problem at the end of a line points behind it; one of several lines is underlined on its first.
+    // A problem at the end of a line points behind it; one of several lines is underlined on its
+    // first.
     let mut to = (from + (span.end - span.start).max(1)).min(shown.len());
     from = from.min(shown.len());
     while !shown.is_char_boundary(to) {

@@ -1,8 +1,10 @@
-//! The scanner: reads any text once, from left to right, and yields the tree of spans or the first fault of its syntax.
+//! The scanner: reads any text once, from left to right, and yields the tree of spans or the first
+//! fault of its syntax.
 //!
-//! It promises to be total: no input makes it panic, recurse or take more than linear time. It knows the shape of RON,
-//! not its types; whether a word is a variant, or a number fits its field, is for the typed parser to say. It is stricter
-//! than `ron` in one point: the key of a map must be a single word, number or text, so that every value has a path.
+//! It promises to be total: no input makes it panic, recurse or take more than linear time. It
+//! knows the shape of RON, not its types; whether a word is a variant, or a number fits its field,
+//! is for the typed parser to say. It is stricter than `ron` in one point: the key of a map must be
+//! a single word, number or text, so that every value has a path.
 
 mod token;
 
@@ -71,7 +73,6 @@ struct Scanner<'a> {
     open: Vec<usize>,
 }
 
-/// Reading the structure.
 impl Scanner<'_> {
     /// `#![enable(a, b)]`, or an attribute that only editors read, such as `#![type = "…"]`.
     fn attribute(&mut self) -> Result<(), SyntaxError> {

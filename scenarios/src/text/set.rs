@@ -1,7 +1,8 @@
 //! Settings: `--set path=value` and the points of a sweep, spliced into the text of a card.
 //!
-//! A setting changes the text, not the typed value, so that it obeys exactly the rules of the card: the same defaults,
-//! the same unknown fields, the same ranges. Its problems are reported under its own name.
+//! A setting changes the text, not the typed value, so that it obeys exactly the rules of the card:
+//! the same defaults, the same unknown fields, the same ranges. Its problems are reported under its
+//! own name.
 
 use super::problems::Problems;
 use super::scan::{is_word_start, scan};
@@ -27,19 +28,22 @@ pub fn apply_setting(source: &Source, setting: &str) -> Result<Source, Problems>
 
 /// Gives the field at a dotted `path` the value written in `value`, as the card would write it.
 ///
-/// A value that is written is replaced; else the field is added to the deepest struct that is written, with its missing
-/// parents as `(…)`. So `strategy.walk_length` reaches into the variant that the card chose. A list item is named by its
-/// index, a map entry by its key, in double quotes if it holds dots. A variant that the card leaves to its default must be
-/// set whole, because its name is not there to take a field: `network=Links(loss_prob: 0.1)`.
+/// A value that is written is replaced; else the field is added to the deepest struct that is
+/// written, with its missing parents as `(…)`. So `strategy.walk_length` reaches into the variant
+/// that the card chose. A list item is named by its index, a map entry by its key, in double quotes
+/// if it holds dots. A variant that the card leaves to its default must be set whole, because its
+/// name is not there to take a field: `network=Links(loss_prob: 0.1)`.
 ///
-/// Quotes around text may be left out in two cases, both unambiguous: if the value is a single word and the type of the
-/// field turns out to be text, and if the value is no RON at all and either holds no bracket or quote, or replaces a text.
+/// Quotes around text may be left out in two cases, both unambiguous: if the value is a single word
+/// and the type of the field turns out to be text, and if the value is no RON at all and either
+/// holds no bracket or quote, or replaces a text.
 ///
-/// Whether the field exists and may have this value is left to the typed parser, which calls the place `--set path`.
+/// Whether the field exists and may have this value is left to the typed parser, which calls the
+/// place `--set path`.
 ///
 /// # Errors
-/// If the path or value is empty or malformed, if the path runs into a value that has no fields, or if the card has a
-/// fault of syntax already.
+/// If the path or value is empty or malformed, if the path runs into a value that has no fields, or
+/// if the card has a fault of syntax already.
 pub fn apply(source: &Source, path: &str, value: &str) -> Result<Source, Problems> {
     apply_labelled(
         source,
@@ -49,7 +53,8 @@ pub fn apply(source: &Source, path: &str, value: &str) -> Result<Source, Problem
     )
 }
 
-/// As [`apply`], for an option of the command line by another name, which its problems bear: `--observe`.
+/// As [`apply`], for an option of the command line by another name, which its problems bear:
+/// `--observe`.
 ///
 /// # Errors
 /// As [`apply`].
@@ -57,7 +62,8 @@ pub fn apply_option(source: &Source, option: &str, path: &str, value: &str) -> R
     apply_labelled(source, option, path, value)
 }
 
-/// As [`apply`], for one value of a sweep's axis, which its problems name: `sweep axis strategy.p = 0.2`.
+/// As [`apply`], for one value of a sweep's axis, which its problems name:
+/// `sweep axis strategy.p = 0.2`.
 ///
 /// # Errors
 /// As [`apply`].
@@ -70,7 +76,8 @@ pub fn apply_axis(source: &Source, path: &str, value: &str) -> Result<Source, Pr
     apply_labelled(source, &label, path, value)
 }
 
-/// As [`apply`], for one setting of an arm, which its problems name: `sweep arm FedProx: strategy.p = 0.2`.
+/// As [`apply`], for one setting of an arm, which its problems name:
+/// `sweep arm FedProx: strategy.p = 0.2`.
 ///
 /// # Errors
 /// As [`apply`].
@@ -84,8 +91,9 @@ pub fn apply_arm(source: &Source, arm: &str, path: &str, value: &str) -> Result<
     apply_labelled(source, &label, path, value)
 }
 
-/// Lays one setting under the card, as far as there is room: what the card writes at `path` stays the card's, and where it writes
-/// something that has no such field, its own fault is the better message. Problems of the value bear `label`.
+/// Lays one setting under the card, as far as there is room: what the card writes at `path` stays
+/// the card's, and where it writes something that has no such field, its own fault is the better
+/// message. Problems of the value bear `label`.
 #[must_use]
 pub fn lay(source: &Source, label: &str, path: &str, value: &str) -> Source {
     match source.value(path) {
@@ -153,7 +161,8 @@ fn is_map(path: &[String]) -> bool {
     MAPS.iter().any(fits)
 }
 
-/// Where and how to write the field of this path, of which `depth` parts lead to `node`; `None` if that cannot take one.
+/// Where and how to write the field of this path, of which `depth` parts lead to `node`; `None` if
+/// that cannot take one.
 fn insertion(
     tree: &Tree,
     text: &str,
@@ -240,7 +249,8 @@ fn checked(value: &str, replaces_text: bool) -> Result<String, String> {
         return Err("the value is larger than 1 MiB, the most a card may have".to_owned());
     }
     match scan(value) {
-        // Only the value itself: a comment behind it would swallow the rest of the line it is put into.
+        // Only the value itself: a comment behind it would swallow the rest of the line it is put
+        // into.
         Ok(tree) if tree.extensions.is_empty() => Ok(tree.nodes[0].value.of(value).to_owned()),
         Ok(_) => Err("a value cannot turn on extensions; write them at the top of the card".to_owned()),
         Err(_) if !value.contains(|c| "()[]{}\"'".contains(c)) => Ok(as_text(value)),

@@ -1,8 +1,9 @@
 //! A card's text together with where each piece of it came from.
 //!
-//! The text that the typed parser reads may differ from the file: settings are spliced in, and a value is cut out to be
-//! parsed on its own. A source therefore keeps a list of pieces, each from the file at a known offset or from a named
-//! setting, and every problem is reported in those terms.
+//! The text that the typed parser reads may differ from the file: settings are spliced in, and a
+//! value is cut out to be parsed on its own. A source therefore keeps a list of pieces, each from
+//! the file at a known offset or from a named setting, and every problem is reported in those
+//! terms.
 
 use std::fmt;
 use std::fs::File;
@@ -20,10 +21,12 @@ use super::tree::{Kind, Span, Tree, join_path, split_path};
 
 /// Larger cards are refused; real ones take a few kilobytes.
 pub const MAX_CARD_BYTES: usize = 1 << 20;
-/// Far above what [`super::MAX_DEPTH`] brackets can cost `ron`, which counts several steps for each.
+/// Far above what [`super::MAX_DEPTH`] brackets can cost `ron`, which counts several steps for
+/// each.
 const RON_RECURSION_LIMIT: usize = 512;
 
-/// A place in a file as editors count it: lines and columns from 1, columns in characters, a tab being one.
+/// A place in a file as editors count it: lines and columns from 1, columns in characters, a tab
+/// being one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// Line, from 1; lines end at a line feed.
@@ -73,14 +76,15 @@ impl Source {
     /// Reads a card file.
     ///
     /// # Errors
-    /// If the file cannot be read, is larger than [`MAX_CARD_BYTES`] or is not UTF-8. Faults of syntax are not found
-    /// here but by [`super::parse`].
+    /// If the file cannot be read, is larger than [`MAX_CARD_BYTES`] or is not UTF-8. Faults of
+    /// syntax are not found here but by [`super::parse`].
     pub fn read(path: &Path) -> Result<Self, Problems> {
         let name = path.display().to_string();
         let unreadable = |error: std::io::Error| Self::refused(&name, format!("cannot be read: {error}"));
         let file = File::open(path).map_err(unreadable)?;
         let mut bytes = Vec::new();
-        // One byte more than allowed is enough to know that a file, or a pipe without a length, is too large.
+        // One byte more than allowed is enough to know that a file, or a pipe without a length, is
+        // too large.
         file.take(MAX_CARD_BYTES as u64 + 1)
             .read_to_end(&mut bytes)
             .map_err(unreadable)?;
@@ -110,7 +114,8 @@ impl Source {
         }
     }
 
-    /// A card from memory; `name` stands for it in messages. A byte order mark at the start is left out.
+    /// A card from memory; `name` stands for it in messages. A byte order mark at the start is left
+    /// out.
     ///
     /// # Errors
     /// If the text is larger than [`MAX_CARD_BYTES`].
@@ -174,7 +179,8 @@ impl Source {
         Some(tree.nodes[self.node(path)?].value.of(&self.text))
     }
 
-    /// The value at `path` as a source of its own, whose problems carry the card's positions and paths.
+    /// The value at `path` as a source of its own, whose problems carry the card's positions and
+    /// paths.
     ///
     /// Nothing if the path is not written, or the card has a fault of syntax.
     #[must_use]
@@ -253,7 +259,8 @@ impl Source {
         self.replaced(span, new, Origin::Setting(label.into()))
     }
 
-    /// A copy with the name `new` in the place of `span`, whose problems lie where the old name is written.
+    /// A copy with the name `new` in the place of `span`, whose problems lie where the old name is
+    /// written.
     pub(super) fn renamed(&self, span: Span, new: &str) -> Self {
         let before = self.pieces_in(span).into_iter().next().map(|piece| piece.origin);
         let origin = match before {
@@ -346,11 +353,11 @@ pub struct Variant {
     pub body: Source,
 }
 
-/// Splits the value of `source` into the name of a variant and its body, to be parsed by whatever type the name stands
-/// for; the body keeps the card's positions and paths.
+/// Splits the value of `source` into the name of a variant and its body, to be parsed by whatever
+/// type the name stands for; the body keeps the card's positions and paths.
 ///
-/// To report an unknown name at its place, use [`Problems::push_at`] with the path of the value (or with an empty path
-/// on problems of the same source).
+/// To report an unknown name at its place, use [`Problems::push_at`] with the path of the value (or
+/// with an empty path on problems of the same source).
 ///
 /// # Errors
 /// If the value has a fault of syntax or is no name, with or without parentheses.

@@ -7,11 +7,12 @@ const MAX_LISTED: usize = 24;
 /// Longer words are no slip of the pen, and comparing them would take time.
 const MAX_COMPARED: usize = 64;
 
-/// The end of a message about the unknown name `found`: ``, did you mean `x`?`` if one of `known` is near, else what
-/// was expected. A name that others have for the same, such as `lr`, counts as near.
+/// The end of a message about the unknown name `found`: ``, did you mean `x`?`` if one of `known`
+/// is near, else what was expected. A name that others have for the same, such as `lr`, counts as
+/// near.
 ///
-/// Two names are near if they differ only in case, `_` or `-`, or in at most a third of their letters; among equally
-/// near names the first of `known` wins.
+/// Two names are near if they differ only in case, `_` or `-`, or in at most a third of their
+/// letters; among equally near names the first of `known` wins.
 ///
 /// ```
 /// use folkmoot_scenarios::text::suggest;

@@ -1,9 +1,9 @@
 //! The tree of spans: where every field and value of a card is written.
 //!
-//! It owns offsets only, no text, so that it stays true for any copy of the text with the same layout. Paths are dotted:
-//! `strategy.walk_length` is a field inside a struct or variant, `seeds.0` an item of a list or tuple, and
-//! `sweep.axes."strategy.walk_length"` a map entry whose key is no plain word. `Some(…)` is looked through, because
-//! cards may leave it out.
+//! It owns offsets only, no text, so that it stays true for any copy of the text with the same
+//! layout. Paths are dotted: `strategy.walk_length` is a field inside a struct or variant,
+//! `seeds.0` an item of a list or tuple, and `sweep.axes."strategy.walk_length"` a map entry whose
+//! key is no plain word. `Some(…)` is looked through, because cards may leave it out.
 
 /// A stretch of text as byte offsets: `start` is included, `end` is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

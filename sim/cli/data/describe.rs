@@ -92,7 +92,7 @@ fn as_text(dataset: &Dataset, profile: &Profile) -> String {
         let (shown, more) = largest(&profile.labels, N_LABELS);
         said += &format!("\n\n{}", bars("label", items, &shown, profile.n_labelled));
         if more > 0 {
-            said += &format!("\n{more} smaller labels more");
+            said += &format!("\nand {more} smaller labels");
         }
     }
     said

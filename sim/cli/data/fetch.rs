@@ -120,7 +120,7 @@ fn one(program: &Program, host: &Host, set: &Set, folder: &Path) -> Result<bool,
                     &format!("its fingerprint is {found} instead of {fingerprint}"),
                 ));
             }
-            print(&format!("  {}: is there, its fingerprint is right", file.path))?;
+            print(&format!("  {}: exists, fingerprint verified", file.path))?;
             return Ok(true);
         }
     }
@@ -201,7 +201,7 @@ fn there(folder: &Path, file: &Content, form: Form) -> Result<Option<Sum>, Exit>
 
 fn not_that(path: &Path, why: &str) -> Exit {
     Exit::usage(format!(
-        "error: {} is there, and is not what the table of sources names: {why}\n  move it away, or name another folder by --data",
+        "error: {} exists, but differs from the published file: {why}\n  move it away, or choose another folder with --data",
         path.display()
     ))
 }
@@ -218,7 +218,7 @@ pub(super) fn wrong(bytes: Option<u64>, sha256: Option<&str>, sum: &Sum) -> Opti
 fn said(file: &Content, sum: &Sum, what: &str) -> String {
     let pinned = match file.sha256 {
         Some(_) => "its sha256 is right".to_owned(),
-        None => format!("not pinned: no sum of it is known, this one has sha256 {}", sum.sha256),
+        None => format!("not verified, as no checksum is published; sha256 {}", sum.sha256),
     };
     format!("{}: {what}, {} bytes, {pinned}", file.path, text::count(sum.bytes))
 }
@@ -233,9 +233,9 @@ pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
 pub(super) fn cannot_write(path: &Path, error: &io::Error) -> Exit {
     let way_out = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "free some of the disk, or name a folder on another by --data; what has come is kept"
+            "free disk space, or choose a folder on another disk with --data; the partial download is kept"
         }
-        _ => "name another folder by --data",
+        _ => "choose another folder with --data",
     };
     Exit::usage(format!(
         "error: {} cannot be written: {error}\n  {way_out}",
@@ -245,7 +245,7 @@ pub(super) fn cannot_write(path: &Path, error: &io::Error) -> Exit {
 
 pub(super) fn cannot_read(path: &Path, error: &io::Error) -> Exit {
     Exit::usage(format!(
-        "error: {} cannot be read: {error}\n  move it away, or name another folder by --data",
+        "error: {} cannot be read: {error}\n  move it away, or choose another folder with --data",
         path.display()
     ))
 }

@@ -1,6 +1,8 @@
-//! Where the files of data sets come from: the table `sources.ron`, or another one of its form, and `folkmoot data list`.
+//! Where the files of data sets come from: the table `sources.ron`, or another one of its form, and
+//! `folkmoot data list`.
 //!
-//! Every path and address in a table is checked before anything is done with it: what is fetched stays below the data folder.
+//! Every path and address in a table is checked before anything is done with it: what is fetched
+//! stays below the data folder.
 
 use crate::args::{Format, ListArgs};
 use crate::context::{self, Program};
@@ -60,21 +62,19 @@ pub(crate) struct Download {
     bytes: Option<u64>,
     #[serde(default)]
     sha256: Option<String>,
-    /// What it becomes.
     pub(crate) files: Vec<Content>,
 }
 
 /// What is done with a file that was served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) enum Form {
-    /// Nothing.
     #[default]
     Plain,
     /// It is compressed, since the readers expect that.
     Gzip,
-    /// It is unpacked.
     Gunzip,
-    /// Members are unpacked, each to the path that ends in its name; no path is taken from the archive.
+    /// Members are unpacked, each to the path that ends in its name; no path is taken from the
+    /// archive.
     Unzip,
 }
 
@@ -107,7 +107,7 @@ impl Set {
         let unsure = if is_pinned {
             ""
         } else {
-            "; not pinned: some sums are not known"
+            "; not verified: some checksums are unknown"
         };
         let first = self.files().next().map_or("", |file| &file.path);
         match self.files().count() {
@@ -216,7 +216,7 @@ pub(crate) fn find<'a>(program: &Program, sets: &'a [Set], name: &str) -> Result
     named(name).or_else(in_cards).ok_or_else(|| {
         let names: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
         Exit::usage(format!(
-            "error: no data set to download is called {name:?}{}\nhelp: {} data list",
+            "error: there is no downloadable data set {name:?}{}\nhelp: {} data list",
             suggest(name, &names),
             program.name
         ))

@@ -127,7 +127,7 @@ def test_the_program_knows_the_archive_by_its_fingerprint(tmp_path: Path) -> Non
     table = f'[(name: "Cora", about: "a", source: "b", licence: "c", made: {made})]'
     (tmp_path / "table.ron").write_text(table)
     said = folkmoot._call("data", "fetch", "Cora", "--data", str(tmp_path), "--sources", str(tmp_path / "table.ron"))
-    assert "planetoid/cora.npz: is there, its fingerprint is right" in said
+    assert "planetoid/cora.npz: exists, fingerprint verified" in said
 
 
 def test_the_archive_has_the_public_split_and_every_edge_in_both_directions(tmp_path: Path) -> None:

@@ -36,7 +36,8 @@ fn found(values: &[(&str, &str, &[f64])]) -> Overview {
     Audited::new(claims, false, &evidence).overall.remove(0)
 }
 
-/// Of one set the cells' residuals are the same, of the other they cancel: only the first has an uncertain mean.
+/// Of one set the cells' residuals are the same, of the other they cancel: only the first has an
+/// uncertain mean.
 #[test]
 fn cells_that_share_splits_count_once_a_seed() {
     let overview = found(&[
@@ -51,7 +52,8 @@ fn cells_that_share_splits_count_once_a_seed() {
     };
     assert_eq!((bace.n_cells, bace.n_seeds, bace.mean), (2, 3, 0.0));
     assert_eq!((bbbp.mean, bbbp.half_width), (0.0, 0.0));
-    // The seeds' means deviate by 1; three seeds and one printed run: sqrt(1/3 + 1), at two degrees of freedom.
+    // The seeds' means deviate by 1; three seeds and one printed run: sqrt(1/3 + 1), at two degrees
+    // of freedom.
     assert!((bace.half_width - 4.303 * (4.0f64 / 3.0).sqrt()).abs() < 1e-9);
     // Half of it for the mean of the two sets, since the other adds nothing.
     let all = overview.all.unwrap();
@@ -77,7 +79,8 @@ fn two_seeds_are_the_fewest() {
     assert!((only.half_width - 12.706 * 3.0f64.sqrt()).abs() < 1e-9, "{only:?}");
 }
 
-/// The interval covers the true difference as often as it says, however strongly cells of a set are correlated.
+/// The interval covers the true difference as often as it says, however strongly cells of a set are
+/// correlated.
 #[test]
 fn the_interval_covers_the_planted_difference() {
     // A fixed sequence of normal numbers by the sum of twelve uniform ones.
@@ -95,7 +98,8 @@ fn the_interval_covers_the_planted_difference() {
     for _ in 0..n_tries {
         let mut values: Vec<(&str, &str, Vec<f64>)> = Vec::new();
         for (card, printed) in [("bace", [1.0, 3.0]), ("bbbp", [2.0, 4.0])] {
-            // The printed run's split is drawn like ours; its deviation is taken off instead of added to the printed number.
+            // The printed run's split is drawn like ours; its deviation is taken off instead of
+            // added to the printed number.
             let splits: Vec<f64> = (0..4).map(|_| normal()).collect();
             for (encoder, printed) in ["GCN", "k-GNN"].into_iter().zip(printed) {
                 let of_print = splits[3] + 0.2 * normal();
@@ -109,6 +113,7 @@ fn the_interval_covers_the_planted_difference() {
         let all = found(&values).all.unwrap();
         covered += usize::from((all.mean - 0.5).abs() <= all.half_width);
     }
-    // 95 % of 400 is 380, with a standard deviation of 4.4; at few degrees of freedom the interval is a little too wide.
+    // 95 % of 400 is 380, with a standard deviation of 4.4; at few degrees of freedom the interval
+    // is a little too wide.
     assert!((362..=398).contains(&covered), "{covered} of {n_tries}");
 }

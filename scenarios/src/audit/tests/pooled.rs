@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Two arms of one card and seed share its data and are one value; their noise does not shrink by being counted twice.
+/// Two arms of one card and seed share its data and are one value; their noise does not shrink by
+/// being counted twice.
 #[test]
 fn pooled_differences_are_one_value_a_card_and_seed() {
     let pooled = |shape: &str| {

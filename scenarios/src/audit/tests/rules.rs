@@ -46,7 +46,8 @@ fn discoveries_are_counted_by_benjamini_and_hochberg() {
     let mut findings: Vec<Finding> = p.into_iter().map(|p| finding(p, Verdict::Shape)).collect();
     findings[4].verdict = Verdict::Inconclusive;
     verdict::discover(&mut findings);
-    // By hand: 0.001 * 4 / 1, 0.03 * 4 / 2 and 0.04 * 4 / 3, of which the least from the right, 0.9.
+    // By hand: 0.001 * 4 / 1, 0.03 * 4 / 2 and 0.04 * 4 / 3, of which the least from the right,
+    // 0.9.
     let q: Vec<Option<f64>> = findings.iter().map(|finding| finding.q).collect();
     let expected = [Some(0.16 / 3.0), Some(0.004), None, Some(0.16 / 3.0), Some(0.9)];
     for (q, expected) in q.iter().zip(expected) {
@@ -117,7 +118,8 @@ fn a_baseline_at_or_below_the_constant_answer_supports_no_verdict() {
     );
     // Where a claim is about a run that fails, it says so.
     assert_eq!(judged(&own(r#", may_fail: "noise""#), &failed).verdict, Verdict::Shape);
-    // A gain that three seeds do not show to be one is none, and so is one against an unknown constant.
+    // A gain that three seeds do not show to be one is none, and so is one against an unknown
+    // constant.
     let undecided = [run(0.75, 0.7), run(0.61, 0.71), run(0.74, 0.7)];
     assert_eq!(judged(&own(""), &undecided).verdict, Verdict::Inconclusive);
     let unknown = learned.map(|[score, _]| [score, ("other", 0.0)]);
@@ -144,7 +146,8 @@ fn targets_that_are_not_reached_are_censored_at_the_horizon() {
     // The slow arm arrives under two seeds alone, and then sooner.
     let slow: &[&[(&str, f64)]] = &[&[(metric, 9.5)], &[("virtual_s", 40.0)], &[(metric, 8.0)]];
     let found = decide(&claim, false, &numbers(&[("0.2", fast), ("0.0", slow)]));
-    // 10 - 9.5, 11 - 40 and 9 - 8: over survivors alone it would be 0.75 and the slow arm the faster.
+    // 10 - 9.5, 11 - 40 and 9 - 8: over survivors alone it would be 0.75 and the slow arm the
+    // faster.
     assert!(
         (found.measured.unwrap().mean - (0.5 - 29.0 + 1.0) / 3.0).abs() < 1e-12,
         "{found:?}"

@@ -6,7 +6,6 @@ use super::super::quote;
 use super::super::tree::{Kind, Span};
 use super::{Scanner, SyntaxError, fault};
 
-/// Reading single characters.
 impl Scanner<'_> {
     pub(super) fn rest(&self) -> &str {
         &self.text[self.at..]
@@ -78,7 +77,6 @@ impl Scanner<'_> {
     }
 }
 
-/// Reading tokens.
 impl Scanner<'_> {
     /// Whether a quoted form with a prefix follows: `r"`, `r#"`, `b"`, `br"`, `b'`.
     pub(super) fn is_quoted(&self) -> bool {
@@ -138,7 +136,8 @@ impl Scanner<'_> {
         Ok((kind, Span::new(start, self.at)))
     }
 
-    /// Takes all that could belong to a number or a range; whether it is one, the typed parser finds out.
+    /// Takes all that could belong to a number or a range; whether it is one, the typed parser
+    /// finds out.
     pub(super) fn number(&mut self) {
         loop {
             self.eat_while(|c| is_word(c) || matches!(c, '.' | '+' | '-'));

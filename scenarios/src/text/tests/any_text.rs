@@ -120,7 +120,8 @@ proptest! {
         check(&text);
     }
 
-    /// The scanner must not refuse what the reader takes, except map keys with a structure of their own.
+    /// The scanner must not refuse what the reader takes, except map keys with a structure of their
+    /// own.
     #[test]
     fn what_ron_reads_the_scanner_reads(text in prop_oneof![card_like(), damaged_card()]) {
         let is_sound = ron::Options::default().from_str::<ron::Value>(&text).is_ok();

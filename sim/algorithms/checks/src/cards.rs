@@ -1,4 +1,5 @@
-//! Cards of a folder of scenarios, run by the library as the program runs them, for tests of a crate that has no program.
+//! Cards of a folder of scenarios, run by the library as the program runs them, for tests of a
+//! crate that has no program.
 
 use folkmoot_engine::run::Options;
 use folkmoot_graphs::DataDirs;
@@ -16,7 +17,8 @@ pub struct Cards {
 }
 
 impl Cards {
-    /// Those in `scenarios/FOLDER` of the repository, for a crate below `sim/algorithms` whose manifest is in `manifest_dir`.
+    /// Those in `scenarios/FOLDER` of the repository, for a crate below `sim/algorithms` whose
+    /// manifest is in `manifest_dir`.
     pub fn new(registry: Registry, manifest_dir: &str, folder: &str) -> Self {
         let scenarios = Path::new(manifest_dir).join("../../../scenarios");
         Cards {
@@ -51,7 +53,8 @@ impl Cards {
     }
 }
 
-/// Runs a scenario into a new directory and reads what it leaves; `data` is where data sets are looked for, and `()` is a watcher, too.
+/// Runs a scenario into a new directory and reads what it leaves; `data` is where data sets are
+/// looked for, and `()` is a watcher, too.
 ///
 /// # Errors
 ///

@@ -51,7 +51,6 @@ pub fn changes() -> impl Strategy<Value = Change> {
 
 /// Two versions of a data set, shared out alike.
 pub struct Two {
-    /// The first version.
     pub one: Arc<Dataset>,
     /// The other: client 0 holds the same.
     pub other: Arc<Dataset>,
@@ -150,7 +149,8 @@ pub fn graphs(change: Change) -> Two {
     }
 }
 
-/// Variants of functions, in `n_clients` shares; who trains and tests is known to all, so classes stay.
+/// Variants of functions, in `n_clients` shares; who trains and tests is known to all, so classes
+/// stay.
 fn functions(n_clients: Option<u32>, change: Change) -> Two {
     let drawn = |seed| {
         let spec = DatasetSpec::ControlFlow {

@@ -21,7 +21,8 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Computes a case and compares every expected value; an error if the case is not understood or we refuse its input.
+/// Computes a case and compares every expected value; an error if the case is not understood or we
+/// refuse its input.
 pub type Check = fn(&Case) -> Result<Vec<Mismatch>, String>;
 
 /// Topics by name, with what computes their cases.
@@ -53,8 +54,9 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
 }
 
-/// Checks every golden file of `folder`, in the order of their names: the topics, whose cases all agree, with the number of cases;
-/// or all that is wrong, one line each. Topics that `elsewhere` takes are left out.
+/// Checks every golden file of `folder`, in the order of their names: the topics, whose cases all
+/// agree, with the number of cases; or all that is wrong, one line each. Topics that `elsewhere`
+/// takes are left out.
 ///
 /// # Errors
 ///

@@ -2,10 +2,12 @@
 //! sent, under every setting that changes what is sent ([`holds`]); its numbers are those of
 //! trusted libraries ([`golden`]); and its cards run as they should ([`cards`]).
 //!
-//! Two runs of one seed differ in what the *other* clients hold: their graphs, edges, features and classes, as proptest draws them. How
-//! many clients and items there are, and the declared public facts, are the same. Client 0 and the server are then followed message by
-//! message. What either sends is a function of what it holds and of what it has received, so the first difference between the two runs
-//! must be something that reached it, never something it sent: until then what it sends is equal to the bit, at the same instant.
+//! Two runs of one seed differ in what the *other* clients hold: their graphs, edges, features and
+//! classes, as proptest draws them. How many clients and items there are, and the declared public
+//! facts, are the same. Client 0 and the server are then followed message by message. What either
+//! sends is a function of what it holds and of what it has received, so the first difference
+//! between the two runs must be something that reached it, never something it sent: until then what
+//! it sends is equal to the bit, at the same instant.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test that called")]
 
 pub mod cards;
@@ -52,7 +54,7 @@ fn encoded<M: Wire>(message: &M) -> (&'static str, Vec<u8>) {
     (declared.unwrap().kind.name, bytes)
 }
 
-impl<S: Strategy> Study<S> for Ear {
+impl<S: Strategy> Evaluator<S> for Ear {
     fn overhear(&self, heard: &Heard<'_, S>) {
         let party = if heard.arrives { heard.to } else { heard.from };
         if party == ME || party == Party::Server {
@@ -110,7 +112,10 @@ pub fn play<P: Algorithm>(params: &P, dataset: &Arc<Dataset>, partition: &Arc<Pa
         wire_check: true,
         ..Options::default()
     };
-    let overheard = System { study: &ear, ..system };
+    let overheard = System {
+        evaluator: &ear,
+        ..system
+    };
     run(overheard, &world, SEED, options, &mut Unobserved).unwrap();
     Run {
         facts: ron::to_string(&prepared.facts).unwrap(),
@@ -141,7 +146,8 @@ fn follow(party: Party, [one, other]: [&Run; 2]) -> Result<Alike, String> {
                 }
             }
             (a, b) => {
-                // Whatever it does next in either run, it has the same reasons for, unless something has reached it before that in the other.
+                // Whatever it does next in either run, it has the same reasons for, unless
+                // something has reached it before that in the other.
                 let at = |event: Option<&Event>| event.map_or(SimTime::NEVER, |event| event.at);
                 let first = at(a).min(at(b));
                 let spoke = |event: Option<&Event>| event.is_some_and(|event| !event.arrives && event.at == first);
@@ -154,7 +160,8 @@ fn follow(party: Party, [one, other]: [&Run; 2]) -> Result<Alike, String> {
     }
 }
 
-/// Runs both and follows client 0 and the server, who may speak of all data where a declared set-up has told it of them.
+/// Runs both and follows client 0 and the server, who may speak of all data where a declared set-up
+/// has told it of them.
 ///
 /// # Errors
 ///
@@ -176,7 +183,8 @@ pub fn check<P: Algorithm>(params: &P, two: &Two) -> Result<[Alike; 2], String> 
     Ok([client, server])
 }
 
-/// Checks settings on data that differ everywhere else, where the difference must be seen to arrive, and on what proptest draws.
+/// Checks settings on data that differ everywhere else, where the difference must be seen to
+/// arrive, and on what proptest draws.
 ///
 /// # Panics
 ///

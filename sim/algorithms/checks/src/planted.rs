@@ -1,18 +1,20 @@
-//! A strategy that tells of what it must not know, in whichever way it is asked to: the follower of messages must catch each.
+//! A strategy that tells of what it must not know, in whichever way it is asked to: the follower of
+//! messages must catch each.
 
 use super::{Change, check, data};
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Dataset;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use folkmoot_scenarios::algorithm::{Algorithm, Shared, Source};
 use serde::Serialize;
 
 /// Where others' data get through.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leak {
-    /// Nowhere: client 0 sends the number of its own edges, and the server asks a second time once it has heard all.
+    /// Nowhere: client 0 sends the number of its own edges, and the server asks a second time once
+    /// it has heard all.
     #[default]
     Nowhere,
     /// The declared facts have a number that is not public.
@@ -28,7 +30,7 @@ enum Leak {
 }
 
 /// The parameters, which are the strategy as well.
-#[part(name = "Planted", about = "a strategy that leaks")]
+#[component(name = "Planted", about = "a strategy that leaks")]
 #[derive(Clone, Debug, PartialEq)]
 struct Planted {
     /// Where.
@@ -119,7 +121,7 @@ impl Algorithm for Planted {
                     .collect(),
                 set_up: of(Leak::SetUp),
             }),
-            study: Box::new(NoStudy),
+            evaluator: Box::new(NoEvaluator),
         })
     }
 }
@@ -214,7 +216,8 @@ fn every_planted_leak_is_caught() {
             "{leak:?}: {told}"
         );
     }
-    // The server's question reaches client 0 before it says anything, so it is the server who is caught.
+    // The server's question reaches client 0 before it says anything, so it is the server who is
+    // caught.
     let told = caught(Leak::SetUp);
     assert!(
         told.starts_with("server tells") || told.starts_with("the server tells"),

@@ -1,5 +1,6 @@
-//! FedAvg end to end, ledger on: 1 000 clients of one graph of 20 nodes and 40 edges each, one step of gradient descent a round on
-//! two layers of GCN of width 16; throughput is in client updates, scores are taken once, at the end.
+//! FedAvg end to end, ledger on: 1 000 clients of one graph of 20 nodes and 40 edges each, one step
+//! of gradient descent a round on two layers of GCN of width 16; throughput is in client updates,
+//! scores are taken once, at the end.
 //!
 //! `cargo bench -p folkmoot-classifiers --bench fed_avg`; the same loop in PyTorch Geometric is
 //! `sim/tools/learning/benches/fedavg_pyg.py`.

@@ -1,19 +1,25 @@
-//! What a training gives away, asked by attackers from above: parts that a card names in a strategy's `attacks`.
+//! What a training gives away, asked by attackers from above: parts that a card names in a
+//! strategy's `attacks`.
 //!
-//! An [`Attack`] looks at what is [`Answering`] when a run is over, at what clients hold so that its guesses can be scored, and writes numbers down. It sends
-//! nothing and changes nothing: a run with attacks goes the way of the run without. What an attacker reaches is a lower bound of what is
-//! given away, and stands beside what the same attacker reaches where nothing is given away.
+//! An [`Attack`] looks at what is [`Answering`] when a run is over, at what clients hold so that
+//! its guesses can be scored, and writes numbers down. It sends nothing and changes nothing: a run
+//! with attacks goes the way of the run without. What an attacker reaches is a lower bound of what
+//! is given away, and stands beside what the same attacker reaches where nothing is given away.
 //!
-//! - **Whose model.** Where there is one model for all, it is asked. Where each client answers with one of its own, a card may say that those are
-//!   asked (`attacked: Clients`): about an item, or a pair of nodes, the model of the client that holds it, as whoever uses that client's
-//!   answers, or gets hold of its model, can. Those who read what the server was sent ask no model.
+//! - **Whose model.** Where there is one model for all, it is asked. Where each client answers with
+//!   one of its own, a card may say that those are asked (`attacked: Clients`): about an item, or a
+//!   pair of nodes, the model of the client that holds it, as whoever uses that client's answers,
+//!   or gets hold of its model, can. Those who read what the server was sent ask no model.
 //! - **Signs are fixed.** An area below one half is worse than a coin, and says so.
-//! - **Shadow models** are trained by the strategy itself: the whole run again, in the same world, on other training items, under a seed of
-//!   its own. So whatever the strategy does to protect its clients, it does to the shadows too. Scores that would end the run (`stop`) are
-//!   those of the shadow's own data.
-//! - **What is found** is the true positive rate where at most 1 of 100 others pass; with fewer than 100 others it is left out.
+//! - **Shadow models** are trained by the strategy itself: the whole run again, in the same world,
+//!   on other training items, under a seed of its own. So whatever the strategy does to protect its
+//!   clients, it does to the shadows too. Scores that would end the run (`stop`) are those of the
+//!   shadow's own data.
+//! - **What is found** is the true positive rate where at most 1 of 100 others pass; with fewer
+//!   than 100 others it is left out.
 
 mod client_linking;
+mod evaluator;
 mod gradient_inversion;
 mod gradient_search;
 mod likelihood_ratio;
@@ -22,7 +28,6 @@ mod loss_threshold;
 mod numbers;
 #[cfg(test)]
 mod search_tests;
-mod study;
 mod taught_links;
 mod terms;
 #[cfg(test)]
@@ -31,19 +36,19 @@ mod tests;
 mod update_tests;
 
 pub use client_linking::ClientLinking;
+pub(crate) use evaluator::doubt;
+pub use evaluator::{RoundVictim, Victim, n_rounds, share, watch};
 pub use gradient_inversion::GradientInversion;
 pub use gradient_search::{Classes, Distance, GradientSearch};
 pub use likelihood_ratio::{LikelihoodRatio, Variance};
 pub use link_stealing::LinkStealing;
 pub use loss_threshold::LossThreshold;
-pub(crate) use study::doubt;
-pub use study::{RoundVictim, Victim, n_rounds, share, watch};
 pub use terms::TERMS;
 
 use crate::classifier::{Asked, Classifier, Facts, Held, Parts, Split};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Partition};
-use folkmoot_parts::{Part, kind};
+use folkmoot_parts::{Component, component_type};
 use folkmoot_rounds::Seen;
 use folkmoot_scenarios::algorithm::Source;
 use folkmoot_scenarios::axis::DuplicateName;
@@ -72,17 +77,19 @@ pub trait Attack: Send + Sync {
         Ok(())
     }
 
-    /// Of how many of the last rounds it reads what the server was sent; the server keeps that much. Default: 0.
+    /// Of how many of the last rounds it reads what the server was sent; the server keeps that
+    /// much. Default: 0.
     fn n_rounds(&self) -> u32 {
         0
     }
 
-    /// Scores the server's model after a round that is evaluated, on what clients hold: a curve, which a card may give a target. Not called
-    /// where there is no such model, or where clients answer from what they are told. Default: nothing is written down.
+    /// Scores the server's model after a round that is evaluated, on what clients hold: a curve,
+    /// which a card may give a target. Not called where there is no such model, or where clients
+    /// answer from what they are told. Default: nothing is written down.
     fn after_round(&self, _present: &Present<'_>, _sheet: &mut Sheet) {}
 
-    /// What its numbers mean. Those that have terms can be a card's headline, targets and figures, and `explain` knows them. Default: nothing
-    /// is said of them.
+    /// What its numbers mean. Those that have terms can be a card's headline, targets and figures,
+    /// and `explain` knows them. Default: nothing is said of them.
     fn terms() -> Vec<Term>
     where
         Self: Sized,
@@ -91,15 +98,15 @@ pub trait Attack: Send + Sync {
     }
 }
 
-kind!(Attack, "attack", LossThreshold {});
+component_type!(Attack, "attack", LossThreshold {});
 
 /// Adds an attack, or another evaluator of trained classifiers, with what its numbers mean.
 ///
 /// # Errors
 ///
 /// When its name is taken.
-pub fn add_attack<P: Part + Attack>(registry: &mut Registry) -> Result<(), DuplicateName> {
-    registry.add_part::<dyn Attack, P>()?;
+pub fn add_attack<P: Component + Attack>(registry: &mut Registry) -> Result<(), DuplicateName> {
+    registry.add_component::<dyn Attack, P>()?;
     registry.add_terms::<dyn Attack>(P::terms());
     Ok(())
 }
@@ -123,7 +130,6 @@ impl Data {
 /// The models that are asked.
 #[derive(Clone, Debug)]
 pub enum Models {
-    /// One, about everything.
     One(Vec<f32>),
     /// One for each client, about what it holds.
     OfClients(Vec<Vec<f32>>),
@@ -143,7 +149,8 @@ impl Models {
 pub struct Answering {
     /// The models that are asked.
     pub models: Models,
-    /// What clients look at when these answer: what they hold, with what they were told of others' or have made up behind it.
+    /// What clients look at when these answer: what they hold, with what they were told of others'
+    /// or have made up behind it.
     pub known: Arc<Held>,
 }
 
@@ -158,7 +165,8 @@ pub struct Target<'a> {
     pub last: &'a Answering,
     /// A model that nobody has trained.
     pub first: &'a Answering,
-    /// What the server was sent in the last rounds, the oldest first: of as many as some attack asks for.
+    /// What the server was sent in the last rounds, the oldest first: of as many as some attack
+    /// asks for.
     pub seen: &'a [Seen],
     data: &'a Data,
     train: &'a Train<'a>,
@@ -168,7 +176,6 @@ pub struct Target<'a> {
 pub struct Present<'a> {
     /// The network, and how it is trained.
     pub classifier: &'a Classifier,
-    /// The server's model.
     pub model: &'a [f32],
     data: &'a Data,
 }

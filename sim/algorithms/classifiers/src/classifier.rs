@@ -1,16 +1,20 @@
-//! Classification of graphs, or of the nodes of one graph, by a graph network: what the strategies that train one share.
+//! Classification of graphs, or of the nodes of one graph, by a graph network: what the strategies
+//! that train one share.
 //!
-//! [`Network`] is the model that [`Model`] describes; a [`Classifier`] trains it on a [`Shard`], and scores it on all that is
-//! [`Held`].
+//! [`Network`] is the model that [`Model`] describes; a [`Classifier`] trains it on a [`Shard`],
+//! and scores it on all that is [`Held`].
 //!
-//! - **Splits.** Each client's items are divided into training, validation and test once, by a stream of its own ([`Split`]).
+//! - **Splits.** Each client's items are divided into training, validation and test once, by a
+//!   stream of its own ([`Split`]).
 //! - **Edges of a shard.** A client that holds nodes knows the edges between them and no others.
-//! - **A shard without training items** leaves a model as it came. Items without a class are in no split.
+//! - **A shard without training items** leaves a model as it came. Items without a class are in no
+//!   split.
 //! - **A graph without nodes** is read out as 0, so its class follows from the biases of the head.
-//! - **One class only** in a validation or test part: there is no area under the curve, and its score is left out.
+//! - **One class only** in a validation or test part: there is no area under the curve, and its
+//!   score is left out.
 //!
-//! Training allocates nothing from the second step on, but for what a small batch of nodes reads of its graph: each thread keeps a tape and a batch, and no
-//! result depends on them.
+//! Training allocates nothing from the second step on, but for what a small batch of nodes reads of
+//! its graph: each thread keeps a tape and a batch, and no result depends on them.
 
 mod controls;
 mod conv;
@@ -58,13 +62,14 @@ pub use whole::Whole;
 
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Batch, Csr, Optimiser};
-use folkmoot_rounds::{Exchange, RoundStudy, Rounds, SidePayload, Trainer, Watched};
+use folkmoot_rounds::{Exchange, RoundEvaluator, Rounds, SidePayload, Trainer, Watched};
 use folkmoot_scenarios::algorithm::{Shared, Source};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What everybody knows of the data: how long a row of a node is, how many classes there are, and whether graphs have them or nodes.
+/// What everybody knows of the data: how long a row of a node is, how many classes there are, and
+/// whether graphs have them or nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Facts {
     /// The number of clients.
@@ -146,7 +151,6 @@ impl Classifier {
         }
     }
 
-    /// Graph neural network.
     pub fn network(&self) -> &Network {
         &self.network
     }
@@ -156,7 +160,8 @@ impl Classifier {
         &self.training
     }
 
-    /// A graph as the network reads it: its adjacency, and features of shape `(n_nodes, n_features)`, row-major.
+    /// A graph as the network reads it: its adjacency, and features of shape
+    /// `(n_nodes, n_features)`, row-major.
     pub(crate) fn batch(&self, adjacency: &Csr, features: &[f32]) -> Batch {
         let mut batch = Batch::new(self.network.n_features());
         batch.push(&self.encoder.matrix(adjacency), features);
@@ -191,12 +196,13 @@ impl Classifier {
         self.cost(shard) / f64::from(self.training.epochs) * share
     }
 
-    /// Shares the data out as this network reads them; what clients hold that are not needed here stays where it is.
+    /// Shares the data out as this network reads them; what clients hold that are not needed here
+    /// stays where it is.
     ///
     /// # Errors
     ///
-    /// When the data set has no classes, features are not finite, a class is out of range, an item is in several shards, or nobody
-    /// has anything to train on.
+    /// When the data set has no classes, features are not finite, a class is out of range, an item
+    /// is in several shards, or nobody has anything to train on.
     pub fn share(&self, split: Split, source: &Source<'_>) -> Result<Arc<Held>, StrategyError> {
         self.hold(data::shards(self.reading(split), source)?, source)
     }
@@ -227,7 +233,6 @@ impl Held {
         Arc::new(Held { shards, sizes })
     }
 
-    /// What each holds.
     pub fn shards(&self) -> &[Shard] {
         &self.shards
     }
@@ -238,7 +243,10 @@ pub struct Handed(pub Arc<Held>);
 
 impl Handed {
     /// The same with what watches a training in rounds on it.
-    pub fn watched<R, P, X>(held: &Arc<Held>, study: impl RoundStudy<R, P, X> + 'static) -> Shared<Rounds<R, P, X>>
+    pub fn watched<R, P, X>(
+        held: &Arc<Held>,
+        evaluator: impl RoundEvaluator<R, P, X> + 'static,
+    ) -> Shared<Rounds<R, P, X>>
     where
         R: for<'a> Trainer<Shard<'a> = &'a Shard>,
         P: SidePayload<R>,
@@ -246,7 +254,7 @@ impl Handed {
     {
         Shared {
             shards: Box::new(Handed(Arc::clone(held))),
-            study: Box::new(Watched(study)),
+            evaluator: Box::new(Watched(evaluator)),
         }
     }
 }

@@ -8,22 +8,23 @@
 //! | `model`  | downlink  | weights, dense `f32`                    | 4 × n_params     |
 //! | `update` | uplink    | training samples as `u32`, then weights | 4 × n_params + 4 |
 //!
-//! With `scale: Federated` the first round asks for statistics of inputs instead: 8 + 16 × n_features
-//! bytes per client. Every model is then 8 × n_features bytes longer. The relatives of FedAvg are
-//! settings: FedProx (`training.fedprox_mu`), server momentum, FedAdam and FedYogi
-//! (`protocol.server_optimizer`), FedBuff (`protocol.aggregation`), secure aggregation, compression.
+//! With `scale: Federated` the first round asks for statistics of inputs instead: 8 + 16 ×
+//! n_features bytes per client. Every model is then 8 × n_features bytes longer. The relatives of
+//! FedAvg are settings: FedProx (`training.fedprox_mu`), server momentum, FedAdam and FedYogi
+//! (`protocol.server_optimizer`), FedBuff (`protocol.aggregation`), secure aggregation,
+//! compression.
 //!
 //! Deviation from the paper: late updates are dropped, not waited for.
 
 use crate::attacks::{self, Attack};
 use crate::classifier::{self, Classified, Classifier, Facts, Inputs, Model, Scale, Split, Target, Training};
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::{Chosen, Rules, part};
+use folkmoot_parts::{Chosen, Rules, component};
 use folkmoot_rounds::{Protocol, Rounds, Trains};
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 
 /// Settings of FedAvg.
-#[part(
+#[component(
     name = "FedAvg",
     about = "federated averaging of graph networks, and its relatives (AISTATS 2017)",
     rules

@@ -1,21 +1,30 @@
 //! Federated training by a named [`Method`]: one model for all, or one for each client.
 //!
-//! What the methods share stands here: a graph network and its data, rounds, scores of the server's model and of each client's own. A
-//! method is one file below `federated/`, which says what travels, what a client learns and keeps, and what it answers with; its own
-//! documentation has its table of messages, in bytes.
+//! What the methods share stands here: a graph network and its data, rounds, scores of the server's
+//! model and of each client's own. A method is one file below `federated/`, which says what
+//! travels, what a client learns and keeps, and what it answers with; its own documentation has its
+//! table of messages, in bytes.
 //!
-//! - **Own models.** A client's own model is what it answers with: the server's, or one that is made of it and of what the client keeps. Where a
-//!   client trains in a round that is evaluated, it counts its own test items and its hits among them; no message is sent for it, and
-//!   `cohort_accuracy` is what they come to. After the last round `client_scores.csv` has every client. Both take no virtual time.
-//! - **What is kept** stays at its client. It is replaced when an update is sent, whether or not it arrives.
-//! - **Start.** Where clients begin with something that is never sent, all draw it from the public fact `start_seed`.
-//! - **A client without training items** sends what it was sent, which counts nothing, and keeps what it has.
-//! - **Scale.** With `scale: Federated` the first round asks for statistics of inputs instead of updates, 8 + 16 × n_features bytes a client, and 8 × n_features
-//!   bytes more go with every model.
-//! - **Stop.** A card's `stop` sees scores of the server's model alone: what clients count comes together when the run is over.
+//! - **Own models.** A client's own model is what it answers with: the server's, or one that is
+//!   made of it and of what the client keeps. Where a client trains in a round that is evaluated,
+//!   it counts its own test items and its hits among them; no message is sent for it, and
+//!   `cohort_accuracy` is what they come to. After the last round `client_scores.csv` has every
+//!   client. Both take no virtual time.
+//! - **What is kept** stays at its client. It is replaced when an update is sent, whether or not it
+//!   arrives.
+//! - **Start.** Where clients begin with something that is never sent, all draw it from the public
+//!   fact `start_seed`.
+//! - **A client without training items** sends what it was sent, which counts nothing, and keeps
+//!   what it has.
+//! - **Scale.** With `scale: Federated` the first round asks for statistics of inputs instead of
+//!   updates, 8 + 16 × n_features bytes a client, and 8 × n_features bytes more go with every
+//!   model.
+//! - **Stop.** A card's `stop` sees scores of the server's model alone: what clients count comes
+//!   together when the run is over.
 
 mod cut;
 mod ditto;
+mod evaluator;
 mod fed_dyn;
 mod fed_gta;
 mod fed_nova;
@@ -29,9 +38,9 @@ mod ifca;
 mod local_only;
 mod method;
 mod moon;
-mod study;
 
 pub use ditto::Ditto;
+pub use evaluator::{TERMS as OWN_TERMS, conclude as conclude_own};
 pub use fed_dyn::FedDyn;
 pub use fed_gta::{FedGta, Moments};
 pub use fed_nova::FedNova;
@@ -45,14 +54,13 @@ pub use ifca::Ifca;
 pub use local_only::LocalOnly;
 pub use method::{Common, Learned, Local, Method};
 pub use moon::Moon;
-pub use study::{TERMS as OWN_TERMS, conclude as conclude_own};
 
 use crate::attacks::{self, Attack, Models, RoundVictim};
 use crate::classifier::{self, Classifier, Handed, Held, Inputs, Model, Scale, Shard, Split, Target, Training};
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Layout, Moments as OptimiserMoments};
-use folkmoot_parts::{Chosen, Rules, part};
+use folkmoot_parts::{Chosen, Rules, component};
 use folkmoot_rounds::{self, Protocol, RoundEnd, Rounds, Task, Trained, Trainer, Trains};
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 use rayon::prelude::*;
@@ -64,7 +72,7 @@ use std::sync::Arc;
 const START: Purpose = Purpose(*b"fd-start");
 
 /// The parameters of [`Federated`].
-#[part(
+#[component(
     name = "Federated",
     about = "federated training of graph networks by a named method, with scores by client",
     rules
@@ -79,7 +87,8 @@ pub struct Params {
     pub training: Training,
     /// Node features.
     pub inputs: Inputs,
-    /// How these are scaled; in common only by a method with one model for all, behind which the scale comes.
+    /// How these are scaled; in common only by a method with one model for all, behind which the
+    /// scale comes.
     pub scale: Scale,
     /// Training, validation and test sets.
     pub split: Split,
@@ -94,27 +103,30 @@ pub struct Params {
 }
 
 /// Whose model attackers ask.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attacked {
     /// The server's one model. A method without one is not attacked, and says so.
     #[default]
     Server,
-    /// About what a client holds, the model that this client answers with: one that it keeps, or that the server has for it. Shadows are models
-    /// of clients, too. Attacks on what the server is sent ask no model, and are refused.
+    /// About what a client holds, the model that this client answers with: one that it keeps, or
+    /// that the server has for it. Shadows are models of clients, too. Attacks on what the server
+    /// is sent ask no model, and are refused.
     Clients,
 }
 
-/// What becomes of a client's optimiser, such as its moments, when it has sent its update. Most authors' programs hold an optimiser for each
-/// client for a whole run; a device that forgets all but what the protocol names has to begin again.
-#[part]
+/// What becomes of a client's optimiser, such as its moments, when it has sent its update. Most
+/// authors' programs hold an optimiser for each client for a whole run; a device that forgets all
+/// but what the protocol names has to begin again.
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptimiserState {
     /// It starts afresh in each round.
     #[default]
     Fresh,
-    /// The client keeps it, in the memory of up to two models, and goes on with it whatever model it is sent. It is never sent, and kept as
-    /// soon as an update is sent, whether or not it arrives.
+    /// The client keeps it, in the memory of up to two models, and goes on with it whatever model
+    /// it is sent. It is never sent, and kept as soon as an update is sent, whether or not it
+    /// arrives.
     Kept,
 }
 
@@ -154,7 +166,6 @@ impl Params {
 /// What everybody knows before a run.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Facts {
-    /// Of the data.
     #[serde(flatten)]
     pub data: classifier::Facts,
     /// What models are drawn from that clients begin with by themselves.
@@ -166,7 +177,11 @@ impl Algorithm for Params {
     type Strategy = Rounds<Federated>;
 
     fn about(&self) -> About {
-        let mut about = crate::about((&self.model, &self.training, &self.protocol), &self.split, study::TERMS);
+        let mut about = crate::about(
+            (&self.model, &self.training, &self.protocol),
+            &self.split,
+            evaluator::TERMS,
+        );
         let is_set = self.attacked != Attacked::default();
         about.lints.extend(attacks::doubt(&self.attacks, is_set));
         About {
@@ -219,7 +234,6 @@ impl Algorithm for Params {
 pub struct Federated {
     method: Chosen<dyn Method>,
     common: Common,
-    /// Of one training.
     epochs: f64,
     keeps_moments: bool,
     rounds: u32,
@@ -241,12 +255,10 @@ impl Federated {
         }
     }
 
-    /// The method.
     pub fn method(&self) -> &dyn Method {
         &*self.method
     }
 
-    /// What all know.
     pub fn common(&self) -> &Common {
         &self.common
     }
@@ -257,7 +269,8 @@ impl Federated {
 pub struct Kept {
     /// What the method has it keep.
     pub numbers: Option<Vec<f32>>,
-    /// What its optimisers have of the steps before: that of the model that it sends, and that of the one that it keeps.
+    /// What its optimisers have of the steps before: that of the model that it sends, and that of
+    /// the one that it keeps.
     pub moments: Option<[OptimiserMoments; 2]>,
 }
 
@@ -273,7 +286,7 @@ impl AsRef<Classifier> for Federated {
 
 impl RoundVictim for Federated {
     fn shared(&self, held: &Arc<Held>, _: &Source<'_>) -> Result<Shared<Rounds<Federated>>, StrategyError> {
-        Ok(Handed::watched(held, study::Own(Arc::clone(held))))
+        Ok(Handed::watched(held, evaluator::Own(Arc::clone(held))))
     }
 
     fn model<'p>(&self, parameters: &'p [f32]) -> Option<Cow<'p, [f32]>> {
@@ -288,7 +301,7 @@ impl RoundVictim for Federated {
     }
 
     fn own_models(&self, end: &RoundEnd<'_, Federated>, known: &Held) -> Option<Vec<Vec<f32>>> {
-        let own = |(client, shard): (usize, &Shard)| study::own_model(end, ClientId(client as u32), shard);
+        let own = |(client, shard): (usize, &Shard)| evaluator::own_model(end, ClientId(client as u32), shard);
         Some(known.shards().par_iter().enumerate().map(own).collect())
     }
 

@@ -1,11 +1,14 @@
-//! Learning without a server: clients train models of their own and average them with those of their neighbours.
+//! Learning without a server: clients train models of their own and average them with those of
+//! their neighbours.
 //!
-//! X. Lian, C. Zhang, H. Zhang, C.-J. Hsieh, W. Zhang, J. Liu. Can Decentralized Algorithms Outperform Centralized Algorithms? A Case Study for
-//! Decentralized Parallel Stochastic Gradient Descent. NIPS 2017, algorithm 1 (`Dpsgd`). <https://arxiv.org/abs/1705.09056>
+//! X. Lian, C. Zhang, H. Zhang, C.-J. Hsieh, W. Zhang, J. Liu. Can Decentralized Algorithms
+//! Outperform Centralized Algorithms? A Case Evaluator for Decentralized Parallel Stochastic
+//! Gradient Descent. NIPS 2017, algorithm 1 (`Dpsgd`). <https://arxiv.org/abs/1705.09056>
 //!
-//! S. Boyd, A. Ghosh, B. Prabhakar, D. Shah. Randomized Gossip Algorithms. IEEE Transactions on Information Theory 52(6), 2006, section I
-//! (`Pairwise`). L. Xiao, S. Boyd. Fast Linear Iterations for Distributed Averaging. Systems & Control Letters 53, 2004 (matrices `W` and how
-//! fast they mix).
+//! S. Boyd, A. Ghosh, B. Prabhakar, D. Shah. Randomized Gossip Algorithms. IEEE Transactions on
+//! Information Theory 52(6), 2006, section I (`Pairwise`). L. Xiao, S. Boyd. Fast Linear Iterations
+//! for Distributed Averaging. Systems & Control Letters 53, 2004 (matrices `W` and how fast they
+//! mix).
 //!
 //! | exchange | direction          | payload                                    | bytes        |
 //! |----------|--------------------|--------------------------------------------|--------------|
@@ -14,39 +17,48 @@
 //! | `packed_model`, `packed_answer` | peer, with a `codec` | what it makes of the weights that learn, then the others as `f32` | its encoding + 4 × n_others |
 //! | `report` | uplink             | nothing that counts: it is for measurement | 0            |
 //!
-//! So in a round of `Averaging` or `Dpsgd` every link of the topology carries a model each way, and in one of `Pairwise` each client
-//! causes two models on one link.
+//! So in a round of `Averaging` or `Dpsgd` every link of the topology carries a model each way, and
+//! in one of `Pairwise` each client causes two models on one link.
 //!
-//! - **No server.** Nobody sends anything down, and no model depends on what the engine's server does. It is whoever measures: each client
-//!   tells it that it has ended a round, in a message without payload (a header's bytes count, if the card sets any), and holds its model up
-//!   to be looked at where the round is evaluated. A round of a run's tables has ended when all clients have reported it, or a timeout
-//!   after half of them have, or when nothing is under way any more.
-//! - **Rounds.** A client goes on when the models of all its neighbours of its round have come, or the timeout has passed since its own was
-//!   trained; the weight of a model that is missing is its own model's. One that finds neighbours more than a round ahead, who no longer wait
-//!   for it, joins them in their round; where links change, only one that was away does. So nobody waits for ever, whatever is lost and whoever is away.
-//! - **Absence.** A model for a client that is away is dropped. What a client had begun when it left a round is begun again when a neighbour
-//!   is heard later than that should have taken.
-//! - **Models.** All begin with one model, which everybody draws from the public fact `start_seed`; or each with one of its own. Running
-//!   statistics of batch normalisation are averaged like weights. A model with a number that is not finite is refused as if it were missing.
-//! - **Codecs.** A client packs its model once for all its neighbours and counts itself as they read it, `x_i ← x_i + mixing sum_j W_ij (d_j − d_i)`
-//!   with `d` what is read of a model: what a codec takes away from one side it takes away from both, and the mean of all models stays (DeepSqueeze: H. Tang, X.
-//!   Lian, S. Qiu, L. Yuan, C. Zhang, T. Zhang, J. Liu, 2019, <https://arxiv.org/abs/1907.07346>). What a codec that feeds back leaves out each client keeps in one
-//!   memory, whoever it sends to, and adds to the next model. A codec that leaves numbers out and does not feed back is refused. Averaging hides nothing
-//!   from a neighbour, so there is no secure sum here that a codec could break.
-//! - **What is measured** is every client's own model on the test items of all clients, and the mean of all models, which nobody holds.
+//! - **No server.** Nobody sends anything down, and no model depends on what the engine's server
+//!   does. It is whoever measures: each client tells it that it has ended a round, in a message
+//!   without payload (a header's bytes count, if the card sets any), and holds its model up to be
+//!   looked at where the round is evaluated. A round of a run's tables has ended when all clients
+//!   have reported it, or a timeout after half of them have, or when nothing is under way any more.
+//! - **Rounds.** A client goes on when the models of all its neighbours of its round have come, or
+//!   the timeout has passed since its own was trained; the weight of a model that is missing is its
+//!   own model's. One that finds neighbours more than a round ahead, who no longer wait for it,
+//!   joins them in their round; where links change, only one that was away does. So nobody waits
+//!   for ever, whatever is lost and whoever is away.
+//! - **Absence.** A model for a client that is away is dropped. What a client had begun when it
+//!   left a round is begun again when a neighbour is heard later than that should have taken.
+//! - **Models.** All begin with one model, which everybody draws from the public fact `start_seed`;
+//!   or each with one of its own. Running statistics of batch normalisation are averaged like
+//!   weights. A model with a number that is not finite is refused as if it were missing.
+//! - **Codecs.** A client packs its model once for all its neighbours and counts itself as they
+//!   read it, `x_i ← x_i + mixing sum_j W_ij (d_j − d_i)` with `d` what is read of a model: what a
+//!   codec takes away from one side it takes away from both, and the mean of all models stays
+//!   (DeepSqueeze: H. Tang, X. Lian, S. Qiu, L. Yuan, C. Zhang, T. Zhang, J. Liu, 2019,
+//!   <https://arxiv.org/abs/1907.07346>). What a codec that feeds back leaves out each client keeps
+//!   in one memory, whoever it sends to, and adds to the next model. A codec that leaves numbers
+//!   out and does not feed back is refused. Averaging hides nothing from a neighbour, so there is
+//!   no secure sum here that a codec could break.
+//! - **What is measured** is every client's own model on the test items of all clients, and the
+//!   mean of all models, which nobody holds.
 //!
-//! Deviations from the papers: in `Pairwise` a client that meets trains first, its clock runs from the end of one meeting to the next,
-//! and each moves by half of the difference of the two models as they were sent, so that their sum stays although either may have met
-//! others in between; a lost answer moves the one alone. A card's `cohort` and `deadline` mean nothing here. Not modelled: push-sum over
-//! directed links; copies of neighbours' models that only
-//! differences are sent of (CHOCO), which one lost message would part for good.
+//! Deviations from the papers: in `Pairwise` a client that meets trains first, its clock runs from
+//! the end of one meeting to the next, and each moves by half of the difference of the two models
+//! as they were sent, so that their sum stays although either may have met others in between; a
+//! lost answer moves the one alone. A card's `cohort` and `deadline` mean nothing here. Not
+//! modelled: push-sum over directed links; copies of neighbours' models that only differences are
+//! sent of (CHOCO), which one lost message would part for good.
 
 mod client;
 mod coding;
+mod evaluator;
 mod message;
 mod mixing;
 mod server;
-mod study;
 mod terms;
 mod topology;
 
@@ -59,23 +71,23 @@ pub use topology::{Changing, Complete, ErdosRenyi, File, Ring, SmallWorld, Topol
 use crate::attacks::{self, Attack, Models, Victim};
 use crate::classifier::{self, Classifier, Course, Handed, Held, Inputs, Model, Shard, Split, Training};
 use crate::keep::Left;
+use evaluator::Watch;
 use folkmoot_codecs::Codec;
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Graph;
-use folkmoot_parts::{Broken, Chosen, Rules, part};
+use folkmoot_parts::{Broken, Chosen, Rules, component};
 use folkmoot_rounds::packed;
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use study::Watch;
 
 const START: Purpose = Purpose(*b"go-start");
 const LINKS: Purpose = Purpose(*b"go-links");
 const LOCAL: Purpose = Purpose(*b"go-local");
 
 /// The parameters of [`Gossip`].
-#[part(
+#[component(
     name = "Gossip",
     about = "learning without a server: models averaged among neighbours (gossip, D-PSGD)",
     rules
@@ -90,8 +102,9 @@ pub struct Params {
     pub weights: Weights,
     /// Compression of models sent to neighbours.
     pub codec: Chosen<dyn Codec>,
-    /// How much of the way to the mean a model goes in an exchange. Less than all of it damps what a codec that leaves numbers out sends in bursts.
-    #[part(default = 1.0, above = 0, at_most = 1)]
+    /// How much of the way to the mean a model goes in an exchange. Less than all of it damps what
+    /// a codec that leaves numbers out sends in bursts.
+    #[component(default = 1.0, above = 0, at_most = 1)]
     pub mixing: f64,
     /// Graph neural network.
     pub model: Model,
@@ -102,15 +115,15 @@ pub struct Params {
     /// Training, validation and test sets.
     pub split: Split,
     /// Number of rounds of local training and averaging.
-    #[part(default = 50, in = 1..=1_000_000)]
+    #[component(default = 50, in = 1..=1_000_000)]
     pub rounds: u32,
     /// How long a client waits for its neighbours once it has trained, or for an answer.
-    #[part(default = 60.0, above = 0, at_most = 1e9, unit = "s")]
+    #[component(default = 60.0, above = 0, at_most = 1e9, unit = "s")]
     pub timeout_s: f64,
     /// Initial models of clients.
     pub start: Start,
     /// Rounds between evaluations; the last round is always evaluated.
-    #[part(default = 1, at_least = 1)]
+    #[component(default = 1, at_least = 1)]
     pub evaluate_every: u32,
     /// Attacks on the trained models, after the run.
     pub attacks: Vec<Chosen<dyn Attack>>,
@@ -121,27 +134,29 @@ pub struct Params {
 }
 
 /// How a client's training and its neighbours' models come together.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
-    /// Each trains as `training` says, sends the model that it has come to, and takes the mean of its own and its neighbours':
-    /// `x_i ← sum_j W_ij y_j`. With one step of plain gradient descent it is D-PSGD that adapts first.
+    /// Each trains as `training` says, sends the model that it has come to, and takes the mean of
+    /// its own and its neighbours': `x_i ← sum_j W_ij y_j`. With one step of plain gradient descent
+    /// it is D-PSGD that adapts first.
     #[default]
     Averaging,
-    /// Each sends the model that it has, meanwhile takes one step on one batch from it, and adds that step to the mean:
-    /// `x_i ← sum_j W_ij x_j − rate × gradient at x_i` (Lian et al. 2017, algorithm 1). Passes of `training` have no effect.
+    /// Each sends the model that it has, meanwhile takes one step on one batch from it, and adds
+    /// that step to the mean: `x_i ← sum_j W_ij x_j − rate × gradient at x_i` (Lian et al. 2017,
+    /// algorithm 1). Passes of `training` have no effect.
     Dpsgd,
-    /// No rounds in common: by a clock of its own, each wakes, trains, and meets one neighbour that is drawn; both move to the mean of their
-    /// two models (Boyd et al. 2006).
+    /// No rounds in common: by a clock of its own, each wakes, trains, and meets one neighbour that
+    /// is drawn; both move to the mean of their two models (Boyd et al. 2006).
     Pairwise {
         /// The mean time from the end of one meeting to the next waking; exponential.
-        #[part(default = 1.0, in = 0..=1e9, unit = "s")]
+        #[component(default = 1.0, in = 0..=1e9, unit = "s")]
         pause_s: f64,
     },
 }
 
 /// Whose model attackers ask.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attacked {
     /// About what a client holds, its own, as whoever uses its answers can, and every neighbour.
@@ -175,7 +190,7 @@ impl Method {
 }
 
 /// What models clients begin with.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// The same for all, drawn from a public seed.
@@ -188,7 +203,6 @@ pub enum Start {
 /// What everybody knows before a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Facts {
-    /// Of the data.
     #[serde(flatten)]
     pub data: classifier::Facts,
     /// What first models are drawn from.
@@ -306,7 +320,7 @@ impl Victim for Gossip {
     fn shared(&self, held: &Arc<Held>, _: &Source<'_>) -> Result<Shared<Gossip>, StrategyError> {
         Ok(Shared {
             shards: Box::new(Handed(Arc::clone(held))),
-            study: Box::new(Watch(Arc::clone(held))),
+            evaluator: Box::new(Watch(Arc::clone(held))),
         })
     }
 
@@ -315,7 +329,7 @@ impl Victim for Gossip {
     }
 
     fn asked(&self, end: &End<'_, Gossip>, _: &Held) -> Option<Models> {
-        Some(self.attacked(&study::last_models(end, &self.starts(end.clients.len()))))
+        Some(self.attacked(&evaluator::last_models(end, &self.starts(end.clients.len()))))
     }
 
     fn untrained(&self, end: &End<'_, Gossip>) -> Option<Models> {
@@ -329,7 +343,7 @@ impl Victim for Gossip {
 
     fn left(&self, end: &End<'_, Gossip>, _: &Held) -> Left {
         let starts = self.starts(end.clients.len());
-        let own = study::last_models(end, &starts).into_iter().map(<[f32]>::to_vec);
+        let own = evaluator::last_models(end, &starts).into_iter().map(<[f32]>::to_vec);
         Left {
             server: None,
             own: Some(own.collect()),
@@ -352,7 +366,6 @@ pub struct Gossip {
 }
 
 impl Gossip {
-    /// The parameters.
     pub fn params(&self) -> &Params {
         &self.params
     }
@@ -386,7 +399,8 @@ impl Gossip {
         SimSpan::from_secs(self.params.timeout_s)
     }
 
-    /// The neighbours of a client in a round and how much each counts, ascending; none beyond the last round.
+    /// The neighbours of a client in a round and how much each counts, ascending; none beyond the
+    /// last round.
     fn peers(&self, me: ClientId, round: u32) -> Vec<(u32, f64)> {
         if round >= self.rounds() {
             return Vec::new();
@@ -422,7 +436,7 @@ impl Gossip {
     fn attacked(&self, models: &[&[f32]]) -> Models {
         match self.params.attacked {
             Attacked::Clients => Models::OfClients(models.iter().map(|model| model.to_vec()).collect()),
-            Attacked::Mean => Models::One(study::mean(models)),
+            Attacked::Mean => Models::One(evaluator::mean(models)),
         }
     }
 

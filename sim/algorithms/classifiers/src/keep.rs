@@ -1,6 +1,8 @@
-//! What a card has a run of classifiers keep: its models, their answers, and which client holds what for which purpose.
+//! What a card has a run of classifiers keep: its models, their answers, and which client holds
+//! what for which purpose.
 //!
-//! These are files below `artifacts/` that other programs read. They change nothing of the run and are no part of its fingerprint.
+//! These are files below `artifacts/` that other programs read. They change nothing of the run and
+//! are no part of its fingerprint.
 
 use crate::attacks::Models;
 use crate::classifier::{Classifier, Held, Parts};

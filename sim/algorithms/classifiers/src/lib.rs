@@ -2,9 +2,11 @@
 //! training gives away.
 //!
 //! - [`fed_avg`]: federated averaging of graph networks, with its relatives as settings.
-//! - [`federated`]: models for all or for each client, by methods that are parts: FedNova, FedDyn, MOON, FedPer, Ditto, clusters, controls.
+//! - [`federated`]: models for all or for each client, by methods that are parts: FedNova, FedDyn,
+//!   MOON, FedPer, Ditto, clusters, controls.
 //! - [`scaffold`]: averaging whose clients correct their drift by control variates.
-//! - [`gossip`]: models averaged among neighbours, without a server: gossip, D-PSGD, pairs that meet.
+//! - [`gossip`]: models averaged among neighbours, without a server: gossip, D-PSGD, pairs that
+//!   meet.
 //!
 //! All train a [`classifier`]; what they give away is measured by [`attacks`], and what a card has
 //! a run keep of them is written by [`keep`].
@@ -112,33 +114,33 @@ pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
     registry.add::<scaffold::Params>()?;
     registry.add::<federated::Params>()?;
     registry.add::<gossip::Params>()?;
-    registry.add_part::<dyn Method, federated::Global>()?;
-    registry.add_part::<dyn Method, federated::LocalOnly>()?;
-    registry.add_part::<dyn Method, federated::FineTuned>()?;
-    registry.add_part::<dyn Method, federated::FedNova>()?;
-    registry.add_part::<dyn Method, federated::FedDyn>()?;
-    registry.add_part::<dyn Method, federated::FedGta>()?;
-    registry.add_part::<dyn Method, federated::Moon>()?;
-    registry.add_part::<dyn Method, federated::FedPer>()?;
-    registry.add_part::<dyn Method, federated::FedRep>()?;
-    registry.add_part::<dyn Method, federated::FedPub>()?;
-    registry.add_part::<dyn Method, federated::FedStar>()?;
-    registry.add_part::<dyn Method, federated::Ditto>()?;
-    registry.add_part::<dyn Method, federated::Gcfl>()?;
-    registry.add_part::<dyn Method, federated::Ifca>()?;
+    registry.add_component::<dyn Method, federated::Global>()?;
+    registry.add_component::<dyn Method, federated::LocalOnly>()?;
+    registry.add_component::<dyn Method, federated::FineTuned>()?;
+    registry.add_component::<dyn Method, federated::FedNova>()?;
+    registry.add_component::<dyn Method, federated::FedDyn>()?;
+    registry.add_component::<dyn Method, federated::FedGta>()?;
+    registry.add_component::<dyn Method, federated::Moon>()?;
+    registry.add_component::<dyn Method, federated::FedPer>()?;
+    registry.add_component::<dyn Method, federated::FedRep>()?;
+    registry.add_component::<dyn Method, federated::FedPub>()?;
+    registry.add_component::<dyn Method, federated::FedStar>()?;
+    registry.add_component::<dyn Method, federated::Ditto>()?;
+    registry.add_component::<dyn Method, federated::Gcfl>()?;
+    registry.add_component::<dyn Method, federated::Ifca>()?;
     add_attack::<attacks::LossThreshold>(registry)?;
     add_attack::<attacks::LikelihoodRatio>(registry)?;
     add_attack::<attacks::LinkStealing>(registry)?;
     add_attack::<attacks::GradientInversion>(registry)?;
     add_attack::<attacks::GradientSearch>(registry)?;
     add_attack::<attacks::ClientLinking>(registry)?;
-    registry.add_part::<dyn Topology, gossip::Complete>()?;
-    registry.add_part::<dyn Topology, gossip::Ring>()?;
-    registry.add_part::<dyn Topology, gossip::Torus>()?;
-    registry.add_part::<dyn Topology, gossip::SmallWorld>()?;
-    registry.add_part::<dyn Topology, gossip::ErdosRenyi>()?;
-    registry.add_part::<dyn Topology, gossip::File>()?;
-    registry.add_part::<dyn Topology, gossip::Changing>()
+    registry.add_component::<dyn Topology, gossip::Complete>()?;
+    registry.add_component::<dyn Topology, gossip::Ring>()?;
+    registry.add_component::<dyn Topology, gossip::Torus>()?;
+    registry.add_component::<dyn Topology, gossip::SmallWorld>()?;
+    registry.add_component::<dyn Topology, gossip::ErdosRenyi>()?;
+    registry.add_component::<dyn Topology, gossip::File>()?;
+    registry.add_component::<dyn Topology, gossip::Changing>()
 }
 
 /// A registry with this crate and what it builds on, for tests.

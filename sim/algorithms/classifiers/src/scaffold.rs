@@ -1,7 +1,9 @@
-//! SCAFFOLD: averaging whose clients correct their drift by control variates, estimates of their own gradient and of everybody's.
+//! SCAFFOLD: averaging whose clients correct their drift by control variates, estimates of their
+//! own gradient and of everybody's.
 //!
-//! S. P. Karimireddy, S. Kale, M. Mohri, S. Reddi, S. Stich, A. T. Suresh. SCAFFOLD: Stochastic Controlled Averaging for Federated
-//! Learning. ICML 2020, algorithm 1. <https://arxiv.org/abs/1910.06378>
+//! S. P. Karimireddy, S. Kale, M. Mohri, S. Reddi, S. Stich, A. T. Suresh. SCAFFOLD: Stochastic
+//! Controlled Averaging for Federated Learning. ICML 2020, algorithm 1.
+//! <https://arxiv.org/abs/1910.06378>
 //!
 //! | exchange         | direction | payload                                                        | bytes            |
 //! |------------------|-----------|----------------------------------------------------------------|------------------|
@@ -11,24 +13,33 @@
 //! | `control_change` | uplink    | the change of the client's control variate, `Δc_i`             | 4 × n_params     |
 //! | `packed_control_change` | uplink | the same where `protocol.uplink_codec` packs it                      | its encoding     |
 //!
-//! A client takes `K` steps `y ← y − rate (g(y) − c_i + c)` from `y = x` and renews its control variate ([`Renewal`]). The server moves
-//! the model by the mean change over the clients that answered, times `protocol.server_optimizer`'s rate, and `c` by the sum of their `Δc_i` over
-//! the number `N` of *all* clients. All control variates begin at 0.
+//! A client takes `K` steps `y ← y − rate (g(y) − c_i + c)` from `y = x` and renews its control
+//! variate ([`Renewal`]). The server moves the model by the mean change over the clients that
+//! answered, times `protocol.server_optimizer`'s rate, and `c` by the sum of their `Δc_i` over the
+//! number `N` of *all* clients. All control variates begin at 0.
 //!
-//! - **`c = mean c_i`** over all clients, at all times but for what is under way: a client's `c_i` is the sum of the `Δc_i` that it has
-//!   sent and that were not lost, the server's `c` that of those that came, over `N`. A late `Δc_i` is taken in although the late model
-//!   beside it is dropped. One that the network loses comes back to its sender, who takes it back.
-//! - **Steps** are counted as they are made, a short last batch among them. A client without training items makes none, and its `c_i`
-//!   stays; so does that of a client whose model or `Δc_i` is not finite: it sends a `Δc_i` of 0, and the model is refused.
-//! - **Parameters that do not learn**, such as running statistics, are averaged; their control variates are 0 and travel with the rest.
-//! - **A common scale** of inputs (`scale: Federated`) comes of statistics in the first round, and its numbers are such parameters.
+//! - **`c = mean c_i`** over all clients, at all times but for what is under way: a client's `c_i`
+//!   is the sum of the `Δc_i` that it has sent and that were not lost, the server's `c` that of
+//!   those that came, over `N`. A late `Δc_i` is taken in although the late model beside it is
+//!   dropped. One that the network loses comes back to its sender, who takes it back.
+//! - **Steps** are counted as they are made, a short last batch among them. A client without
+//!   training items makes none, and its `c_i` stays; so does that of a client whose model or `Δc_i`
+//!   is not finite: it sends a `Δc_i` of 0, and the model is refused.
+//! - **Parameters that do not learn**, such as running statistics, are averaged; their control
+//!   variates are 0 and travel with the rest.
+//! - **A common scale** of inputs (`scale: Federated`) comes of statistics in the first round, and
+//!   its numbers are such parameters.
 //! - **Sums** of `Δc_i` are in double precision, round by round in ascending order of the clients.
-//! - **Codecs.** `protocol.uplink_codec` packs `Δc_i` as it packs the change of the model (`packed_control_change`), and a client keeps what the server reads of it. No memory
-//!   goes along: a renewed `c_i` is a gradient and no sum, so what was left out of one `Δc_i` is in the next. `protocol.downlink_codec` packs `c`
-//!   and `x` each by itself; a client corrects and renews by the `c` that it reads, so that its `c_i` still is the mean of its gradients. A codec that rounds by more than the length of
-//!   what it packs, as `RandomK` without feedback, drives the control variates apart, and is doubted.
+//! - **Codecs.** `protocol.uplink_codec` packs `Δc_i` as it packs the change of the model
+//!   (`packed_control_change`), and a client keeps what the server reads of it. No memory goes
+//!   along: a renewed `c_i` is a gradient and no sum, so what was left out of one `Δc_i` is in the
+//!   next. `protocol.downlink_codec` packs `c` and `x` each by itself; a client corrects and renews
+//!   by the `c` that it reads, so that its `c_i` still is the mean of its gradients. A codec that
+//!   rounds by more than the length of what it packs, as `RandomK` without feedback, drives the
+//!   control variates apart, and is doubted.
 //!
-//! Deviations from the paper: a sender learns at once of what the network loses; late models are dropped, not waited for.
+//! Deviations from the paper: a sender learns at once of what the network loses; late models are
+//! dropped, not waited for.
 
 mod control;
 
@@ -39,7 +50,7 @@ use crate::classifier::{
     self, Classified, Classifier, Course, Facts, Inputs, LocalOptimiser, Model, Scale, Split, Target, Training,
 };
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::{Chosen, Rules, part};
+use folkmoot_parts::{Chosen, Rules, component};
 use folkmoot_privacy::NoPrivacy;
 use folkmoot_rounds::packed;
 use folkmoot_rounds::{
@@ -54,7 +65,7 @@ const TOLD: &str = "clients also tell the change of their control variate, which
 const WHOLE_PASS: Purpose = Purpose(*b"sc-whole");
 
 /// The parameters of [`Scaffold`].
-#[part(
+#[component(
     name = "Scaffold",
     about = "federated averaging with control variates against drift (ICML 2020)",
     rules
@@ -74,22 +85,25 @@ pub struct Params {
     /// Training, validation and test sets.
     pub split: Split,
     /// How rounds go: synchronous ones, in the clear.
-    #[part(default = Protocol { weighting: Weighting::Uniform, ..Protocol::default() })]
+    #[component(default = Protocol { weighting: Weighting::Uniform, ..Protocol::default() })]
     pub protocol: Protocol,
     /// Attacks on the trained model, after the run.
     pub attacks: Vec<Chosen<dyn Attack>>,
 }
 
-/// How a client renews its control variate; either way the paper's server gives each update the same weight.
-#[part]
+/// How a client renews its control variate; either way the paper's server gives each update the
+/// same weight.
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renewal {
-    /// `c_i ← c_i − c + (x − y_i) / (K rate)`, the mean of the gradients that it followed: option II.
+    /// `c_i ← c_i − c + (x − y_i) / (K rate)`, the mean of the gradients that it followed: option
+    /// II.
     #[default]
-    #[part(sets("protocol.weighting=Uniform"))]
+    #[component(sets("protocol.weighting=Uniform"))]
     FromSteps,
-    /// The gradient over all its training items at the server's `x`, which takes one more pass over them: option I.
-    #[part(sets("protocol.weighting=Uniform"))]
+    /// The gradient over all its training items at the server's `x`, which takes one more pass over
+    /// them: option I.
+    #[component(sets("protocol.weighting=Uniform"))]
     FromGradient,
 }
 
@@ -182,7 +196,8 @@ pub struct Scaffold {
 }
 
 impl Scaffold {
-    /// The model after a client's training, and the change of its control variate; 0 where there is none to be made.
+    /// The model after a client's training, and the change of its control variate; 0 where there is
+    /// none to be made.
     fn descend(&self, classifier: &Classifier, task: &Descent<'_, '_>, c: &[f32]) -> (Vec<f32>, Vec<f32>) {
         let (x, n) = (task.parameters, classifier.network().layout().n_trainable());
         let nothing = vec![0.0; x.len()];
@@ -261,7 +276,8 @@ impl SidePayload<Classified<Change>> for Scaffold {
         answer(&task, task.parameters.to_vec(), &vec![0.0; task.parameters.len()])
     }
 
-    /// A client keeps the change that the server reads, so that both count alike; what a codec leaves out of it is in the next.
+    /// A client keeps the change that the server reads, so that both count alike; what a codec
+    /// leaves out of it is in the next.
     fn is_read(&self, kept: &mut Option<Change>, read: Option<&Change>) {
         *kept = read.cloned();
     }

@@ -1,4 +1,5 @@
-//! Attacks on whole runs: what they find where a model has learned its items by heart, and where there is nothing to find.
+//! Attacks on whole runs: what they find where a model has learned its items by heart, and where
+//! there is nothing to find.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
 #[path = "attacks/own.rs"]
@@ -196,8 +197,8 @@ fn links_are_found_by_answers_that_edges_have_made_and_not_without_edges() {
 
 const N_CLIENTS: u32 = 24;
 
-/// Clients of ten nodes each, of which so large a share trains, take so many steps of a rate in each of some rounds; the last updates are
-/// inverted, and those of all rounds linked.
+/// Clients of ten nodes each, of which so large a share trains, take so many steps of a rate in
+/// each of some rounds; the last updates are inverted, and those of all rounds linked.
 fn updates(share: f64, (epochs, rate): (u32, f64), model: Model, secure: Secure) -> Params {
     let rounds = 4;
     let all = params(
@@ -292,7 +293,8 @@ fn of_masked_updates_nothing_is_inverted_and_nobody_is_linked() {
     );
 }
 
-/// One graph at each client, one step: cutting its gradient shortens it and hides nothing, and noise beyond the clip leaves nothing of it.
+/// One graph at each client, one step: cutting its gradient shortens it and hides nothing, and
+/// noise beyond the clip leaves nothing of it.
 #[test]
 fn a_clip_alone_hides_no_graph_and_noise_does() {
     let spec = DatasetSpec::GraphClasses {

@@ -1,4 +1,5 @@
-//! FedAvg as a run: against a plain loop, on its own message table, with every encoder, and with data that are wrong.
+//! FedAvg as a run: against a plain loop, on its own message table, with every encoder, and with
+//! data that are wrong.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
 #[path = "fed_avg/hidden.rs"]
@@ -35,8 +36,8 @@ fn graphs() -> Arc<Dataset> {
     Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap())
 }
 
-/// A ring of 90 nodes with chords, three classes by thirds; the feature of a node says its class in two of three cases, a few nodes
-/// have no class.
+/// A ring of 90 nodes with chords, three classes by thirds; the feature of a node says its class in
+/// two of three cases, a few nodes have no class.
 fn nodes() -> Arc<Dataset> {
     let edges: Vec<(u32, u32)> = (0..90).flat_map(|v| [(v, (v + 1) % 90), (v, (v + 2) % 90)]).collect();
     let class = |v: u32| v / 30;
@@ -179,8 +180,8 @@ fn it_learns_to_tell_nodes_apart() {
     assert!(number(&play(&nodes(), &small_batches), "test_accuracy") > 0.7);
 }
 
-/// Two rounds by hand: every client trains from the same model on its own stream, then the mean in double precision, weighted by
-/// samples. The last bits of all scores agree.
+/// Two rounds by hand: every client trains from the same model on its own stream, then the mean in
+/// double precision, weighted by samples. The last bits of all scores agree.
 #[test]
 fn a_run_is_the_plain_loop() {
     let (dataset, params) = (graphs(), params(2));

@@ -1,4 +1,5 @@
-//! Federated methods as runs: what each sends, the identity that defines it, and how clients are scored.
+//! Federated methods as runs: what each sends, the identity that defines it, and how clients are
+//! scored.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
 #[path = "federated/codecs.rs"]
@@ -25,7 +26,7 @@ use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::{CohortSpec, devices};
 use folkmoot_graphs::{Dataset, Partition, PartitionSpec};
 use folkmoot_parts::Value;
-use folkmoot_rounds::{Mean, OwnModel, Personalisation, RoundEnd, RoundStudy, Trainer, Update, Updates, Watched};
+use folkmoot_rounds::{Mean, OwnModel, Personalisation, RoundEnd, RoundEvaluator, Trainer, Update, Updates, Watched};
 use folkmoot_scenarios::algorithm::{Algorithm, Prepared, Source};
 use std::sync::{Arc, Mutex};
 use unlike::{N_CLIENTS, SEED};
@@ -64,7 +65,7 @@ struct Left {
 
 struct Look(Arc<Mutex<Left>>);
 
-impl RoundStudy<Federated> for Look {
+impl RoundEvaluator<Federated> for Look {
     fn after_round(&self, _: &Federated, _: Round, _: &[f32], _: &mut Sheet) {}
 
     fn at_end(&self, end: &RoundEnd<'_, Federated>, _: &mut Sheet) {
@@ -84,7 +85,7 @@ fn left(params: &Params, world: &World, options: Options) -> (Outcome, Left) {
     let left = Arc::default();
     let look = Watched(Look(Arc::clone(&left)));
     let watched = System {
-        study: &look,
+        evaluator: &look,
         ..prepared.system()
     };
     let outcome = run(watched, world, SEED, options, &mut Unobserved).unwrap();
@@ -233,7 +234,8 @@ fn by_itself_a_client_trains_on_from_where_it_was() {
 fn a_client_that_ditto_does_not_draw_is_left_to_itself() {
     let ditto = small("Ditto(strength: 0)", 2);
     let (_, by_ditto) = left(&ditto, &World::ideal(), Options::default());
-    // Its own model begins as the first that it is sent, and whoever is not asked keeps what it has.
+    // Its own model begins as the first that it is sent, and whoever is not asked keeps what it
+    // has.
     let (_, once) = left(&small("Ditto(strength: 0)", 1), &World::ideal(), Options::default());
     let prepared = prepared(&ditto);
     for client in 0..N_CLIENTS {
@@ -277,7 +279,8 @@ fn a_head_stays_with_its_client_and_what_is_frozen_stays_to_the_bit() {
         Options::default(),
     );
     assert!(shared.kept.iter().flatten().all(|kept| *kept == head));
-    // None: the shared layers are as the server drew them, running statistics among them, up to the mean of equals.
+    // None: the shared layers are as the server drew them, running statistics among them, up to the
+    // mean of equals.
     let (_, heads) = left(
         &small("FedRep(shared_epochs: 0)", 2),
         &World::ideal(),
@@ -323,8 +326,8 @@ fn what_fed_dyns_server_keeps_is_the_mean_of_what_clients_keep() {
     assert!(gap(&left) < 1e-3, "fixed point: {}", gap(&left));
 }
 
-/// Clients whose losses are `a/2 (w − b)²`, solved exactly, two of four a round: the server comes to rest where the sum of all losses is
-/// least, and each `λ_i` is its client's gradient there.
+/// Clients whose losses are `a/2 (w − b)²`, solved exactly, two of four a round: the server comes
+/// to rest where the sum of all losses is least, and each `λ_i` is its client's gradient there.
 #[test]
 fn unlike_quadratics_meet_at_the_common_optimum_by_fed_dyn() {
     let losses = [(0.2, 3.0), (1.0, -1.0), (4.0, 0.5), (2.0, -2.0)];
@@ -414,7 +417,8 @@ fn clients_are_scored_one_by_one_with_what_they_answer_with() {
         )
         .unwrap();
         let number = |name: &str| outcome.summary.iter().find(|(n, _)| n == name).map(|(_, value)| *value);
-        // The controls need no training: those of a dry run are the same, but for the untrained model's.
+        // The controls need no training: those of a dry run are the same, but for the untrained
+        // model's.
         let dry = Options {
             dry_run: true,
             ..Options::default()

@@ -1,4 +1,5 @@
-//! Learning without a server as a run: the identities that define its methods, how fast topologies mix, and that nobody waits for ever.
+//! Learning without a server as a run: the identities that define its methods, how fast topologies
+//! mix, and that nobody waits for ever.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
 #[path = "gossip/codecs.rs"]
@@ -42,7 +43,7 @@ fn prepared<P: Algorithm>(params: &P) -> Prepared<P> {
 #[derive(Default)]
 struct Look(Mutex<Vec<Vec<f32>>>);
 
-impl Study<Gossip> for Look {
+impl Evaluator<Gossip> for Look {
     fn at_end(&self, end: &End<'_, Gossip>, _: &mut Sheet) {
         let models = end.clients.iter().map(|(_, client)| client.model().unwrap().to_vec());
         *self.0.lock().unwrap() = models.collect();
@@ -52,7 +53,7 @@ impl Study<Gossip> for Look {
 fn models_in(params: &Params, world: &World, options: Options) -> (Outcome, Vec<Vec<f32>>) {
     let (prepared, look) = (prepared(params), Look::default());
     let watched = System {
-        study: &look,
+        evaluator: &look,
         ..prepared.system()
     };
     let outcome = run(watched, world, SEED, options, &mut Unobserved).unwrap();
@@ -104,7 +105,8 @@ fn wide(model: &[f32]) -> Vec<f64> {
     model.iter().map(|x| f64::from(*x)).collect()
 }
 
-/// The models that clients begin with: what they end with where nothing moves them and no message arrives.
+/// The models that clients begin with: what they end with where nothing moves them and no message
+/// arrives.
 fn starts() -> Vec<Vec<f32>> {
     let quiet = World {
         network: Box::new(Links {
@@ -273,8 +275,9 @@ fn methods_follow_their_equations() {
     }
 }
 
-/// On a complete graph, averaging after one step is FedSGD in every round; D-PSGD, whose gradients are taken where each client stands, has
-/// FedSGD's model as the mean after the first round, and only then.
+/// On a complete graph, averaging after one step is FedSGD in every round; D-PSGD, whose gradients
+/// are taken where each client stands, has FedSGD's model as the mean after the first round, and
+/// only then.
 #[test]
 fn on_a_complete_graph_averaging_is_fed_sgd_and_d_psgd_begins_so() {
     let sgd = |rounds: u32| {

@@ -5,7 +5,8 @@ use folkmoot_classifiers::{fed_avg, federated, gossip, only, scaffold};
 
 #[test]
 fn in_fed_avg() {
-    // When the others are done depends on what they train, and with it when the survivors' list comes: unmasking comes after it.
+    // When the others are done depends on what they train, and with it when the survivors' list
+    // comes: unmasking comes after it.
     let (update, masked): (&[&str], &[&str]) = (&["update"], &["keys", "shares", "masked_update"]);
     holds::<fed_avg::Params>(
         &only(),
@@ -124,7 +125,8 @@ fn in_gossip() {
     let packed: &[&str] = &["packed_model"];
     let few = "(topology: Complete(), method: Dpsgd, codec: TopK(share: 0.5), mixing: 0.5, rounds: 3)";
     holds::<gossip::Params>(&only(), data::graphs, &[(few, packed)]);
-    // As the first models of all are one, a round of D-PSGD goes by before anybody learns of others.
+    // As the first models of all are one, a round of D-PSGD goes by before anybody learns of
+    // others.
     holds::<gossip::Params>(
         &only(),
         data::parts,

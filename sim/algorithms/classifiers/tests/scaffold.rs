@@ -1,4 +1,5 @@
-//! SCAFFOLD as a run: its message table, its identities, and what becomes of control variates when messages are late or lost.
+//! SCAFFOLD as a run: its message table, its identities, and what becomes of control variates when
+//! messages are late or lost.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
 #[path = "unlike/clients.rs"]
@@ -13,7 +14,7 @@ use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, Links};
 use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, availability, devices};
 use folkmoot_metrics::MessageRow;
-use folkmoot_rounds::{RoundEnd, RoundStudy, Trainer, Watched, Weighting};
+use folkmoot_rounds::{RoundEnd, RoundEvaluator, Trainer, Watched, Weighting};
 use folkmoot_scenarios::algorithm::{Algorithm, Prepared, Source};
 use std::sync::{Arc, Mutex};
 use unlike::{N_CLIENTS, SEED};
@@ -47,7 +48,7 @@ struct Left {
 
 struct Look(Arc<Mutex<Left>>);
 
-impl RoundStudy<Classified<Change>, Scaffold> for Look {
+impl RoundEvaluator<Classified<Change>, Scaffold> for Look {
     fn after_round(&self, _: &Classified<Change>, _: Round, _: &[f32], _: &mut Sheet) {}
 
     fn at_end(&self, end: &RoundEnd<'_, Classified<Change>, Scaffold>, _: &mut Sheet) {
@@ -65,7 +66,7 @@ fn play(params: &Params, world: &World, options: Options) -> (Outcome, Left) {
     let left = Arc::default();
     let look = Watched(Look(Arc::clone(&left)));
     let watched = System {
-        study: &look,
+        evaluator: &look,
         ..prepared.system()
     };
     let outcome = run(watched, world, SEED, options, &mut Unobserved).unwrap();
@@ -167,7 +168,8 @@ fn nothing_depends_on_how_it_is_run() {
     }
 }
 
-/// Slow links that lose messages, slow devices, clients that come, go and leave in mid-round, cohorts of three and a deadline.
+/// Slow links that lose messages, slow devices, clients that come, go and leave in mid-round,
+/// cohorts of three and a deadline.
 fn lossy(loss_prob: f64) -> World {
     let class = |latency| LinkClass {
         latency_ms: Dist::Uniform {

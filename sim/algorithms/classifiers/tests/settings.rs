@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "settings that cannot be read fail the test")]
 
 use folkmoot_classifiers::{fed_avg, only};
-use folkmoot_parts::{Chosen, part};
+use folkmoot_parts::{Chosen, component};
 use folkmoot_rounds::{Adam, Rule, TrimmedMean, Updates};
 use folkmoot_scenarios::algorithm::Algorithm;
 use folkmoot_scenarios::explain;
@@ -33,7 +33,8 @@ fn a_part_inside_settings_is_read_where_it_stands() {
             .map(str::to_owned)
             .collect::<Vec<String>>()
     };
-    // A rule that cannot be read breaks no other rule: there is one problem of it, and one of its neighbour's value.
+    // A rule that cannot be read breaks no other rule: there is one problem of it, and one of its
+    // neighbour's value.
     assert_eq!(
         faults(
             "(protocol: (aggregator: TrimedMean(share: 9), secure: Pairwise(), server_optimizer: Yogi(learning_rate: 0, tua: 1)))"
@@ -48,7 +49,7 @@ fn a_part_inside_settings_is_read_where_it_stands() {
 }
 
 /// What another rule makes of the updates, twice.
-#[part(name = "Twice", about = "what another rule makes of the updates, twice")]
+#[component(name = "Twice", about = "what another rule makes of the updates, twice")]
 #[derive(Clone, Debug)]
 struct Twice {
     rule: Chosen<dyn Rule>,
@@ -63,7 +64,7 @@ impl Rule for Twice {
 #[test]
 fn a_part_may_hold_another_of_its_kind() {
     let mut registry = only();
-    registry.add_part::<dyn Rule, Twice>().unwrap();
+    registry.add_component::<dyn Rule, Twice>().unwrap();
     let read = |text: &str| registry.settings::<fed_avg::Params>(&format!("(protocol: (aggregator: {text}))"));
     let nested = read("Twice(rule: Twice(rule: TrimmedMean()))").unwrap();
     let inner = Chosen::new(Twice {
@@ -144,7 +145,7 @@ fn earlier_names_of_fields_are_read_as_todays() {
         let scenario = check("card", &source(text), &registry);
         scenario.map_err(|problems| problems.to_string()).unwrap()
     };
-    let (earlier, now) = (read(&whole), read(&present(&source(&whole), &registry).text()));
+    let (earlier, now) = (read(&whole), read(present(&source(&whole), &registry).text()));
     assert_eq!(earlier.resolved(), now.resolved());
     assert!(!earlier.resolved().contains(" rate:") && earlier.axes()[0].path == "strategy.training.learning_rate");
     // A setting may use either name, whichever the card uses.

@@ -1,5 +1,6 @@
-//! FGCL's training: a client with 200 graphs of 34 nodes and 43 one-hot features, an epoch of steps with two noisy views and ten
-//! negatives each on two layers of GCN of width 64; throughput is in steps. On two threads, two such clients at once.
+//! FGCL's training: a client with 200 graphs of 34 nodes and 43 one-hot features, an epoch of steps
+//! with two noisy views and ten negatives each on two layers of GCN of width 64; throughput is in
+//! steps. On two threads, two such clients at once.
 //!
 //! `cargo bench -p folkmoot-fgcl --bench fgcl`; the same loop in PyTorch is
 //! `sim/algorithms/fgcl/benches/fgcl_torch.py`.

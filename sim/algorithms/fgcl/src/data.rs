@@ -1,4 +1,5 @@
-//! The graphs: what each is made of, what is to be learned of it, who trains on it, and who validates and tests.
+//! The graphs: what each is made of, what is to be learned of it, who trains on it, and who
+//! validates and tests.
 
 use super::options::NodeOrder;
 use super::{Params, Setting};
@@ -25,7 +26,8 @@ pub struct Facts {
     pub n_features: u32,
     /// Classes, or yes-or-no questions.
     pub n_outputs: u32,
-    /// Numbers of those that a node brings that are made of edges, as its degree is: what noise on edges does not hide.
+    /// Numbers of those that a node brings that are made of edges, as its degree is: what noise on
+    /// edges does not hide.
     pub n_structural: u32,
 }
 
@@ -81,7 +83,6 @@ impl Own {
         &self.graphs[at as usize]
     }
 
-    /// All of them.
     pub(super) fn graphs(&self) -> impl Iterator<Item = &Item> {
         self.graphs.iter().map(|graph| &**graph)
     }
@@ -100,7 +101,8 @@ impl Own {
 /// A graph ready for the network.
 pub(super) struct Item {
     pub(super) n_nodes: usize,
-    /// Pairs of different nodes, each once, the smaller first; empty if the graph is directed or weighted.
+    /// Pairs of different nodes, each once, the smaller first; empty if the graph is directed or
+    /// weighted.
     pub(super) edges: Vec<(u32, u32)>,
     /// What the encoder propagates with on the graph as it is.
     pub(super) matrix: Csr,
@@ -172,7 +174,8 @@ impl Data {
     ///
     /// # Errors
     ///
-    /// When features are not finite, noise meets graphs that are no tables of pairs, or nobody has anything to train on.
+    /// When features are not finite, noise meets graphs that are no tables of pairs, or nobody has
+    /// anything to train on.
     pub(super) fn new(params: &Params, source: &Source<'_>) -> Result<Data, StrategyError> {
         let (dataset, partition) = (source.dataset, source.partition);
         let labels = labels(dataset)?;
@@ -352,7 +355,8 @@ fn split(split: Split, dataset: &Dataset, labels: &Labels, streams: Streams) -> 
     }
 }
 
-/// Whether what an encoder makes of a graph of weights divides by degrees, and if so whether nodes are joined to themselves.
+/// Whether what an encoder makes of a graph of weights divides by degrees, and if so whether nodes
+/// are joined to themselves.
 pub(super) fn self_loops(encoder: Encoder) -> Option<bool> {
     match encoder {
         Encoder::Gcn => Some(true),

@@ -7,12 +7,13 @@
 //! | `edge_guess_error` | the share of pairs guessed wrongly by the likelier answer; never an edge is among the answers |
 //! | `edge_guess_balanced` | the mean of the two error rates by the likelihood alone; for one view the theory is e^(−ε/2) / 2 |
 //!
-//! Each has a curve over the number of views, and beside the first three stands what is guessed from no view at all (`prior`). The prior
-//! is what graphs that nobody attacks show: how often nodes that lie so far apart in the order of a graph are joined. In molecules,
-//! whose atoms come in the order of their SMILES text, neighbours in that order mostly are.
+//! Each has a curve over the number of views, and beside the first three stands what is guessed
+//! from no view at all (`prior`). The prior is what graphs that nobody attacks show: how often
+//! nodes that lie so far apart in the order of a graph are joined. In molecules, whose atoms come
+//! in the order of their SMILES text, neighbours in that order mostly are.
 
+use super::evaluator::View;
 use super::options::{Draws, Views};
-use super::study::View;
 use folkmoot_classifiers::attacks::MOST_FALSE;
 use folkmoot_engine::prelude::*;
 use folkmoot_privacy::Mechanism;
@@ -31,8 +32,8 @@ const MOST_APART: usize = 32;
 pub struct Prior([f64; MOST_APART]);
 
 impl Prior {
-    /// Counted on some graphs, each its number of nodes and its edges, the smaller end first, with one edge and one pair that is none added
-    /// to each count.
+    /// Counted on some graphs, each its number of nodes and its edges, the smaller end first, with
+    /// one edge and one pair that is none added to each count.
     pub fn of<'a>(graphs: impl Iterator<Item = (usize, &'a [(u32, u32)])>) -> Prior {
         let (mut edges, mut others) = ([1.0; MOST_APART], [1.0; MOST_APART]);
         for (n_nodes, joined) in graphs {
@@ -65,8 +66,8 @@ struct Pairs {
 }
 
 impl View<'_> {
-    /// How well edges are guessed from as many views as `n_rounds` rounds draw, and how many degrees of first views are not
-    /// positive.
+    /// How well edges are guessed from as many views as `n_rounds` rounds draw, and how many
+    /// degrees of first views are not positive.
     pub(super) fn attacks(&self, n_rounds: u64, sheet: &mut Sheet) {
         let Some(noise) = self.fgcl.noise.as_ref().filter(|noise| !noise.tables.is_empty()) else {
             return;
@@ -164,8 +165,8 @@ impl View<'_> {
     }
 }
 
-/// How well log-odds of all pairs tell edges: `edge_guess_auc`, `edge_guess_found`, `edge_guess_error`. What does not exist for want of
-/// edges, or of others, is left out.
+/// How well log-odds of all pairs tell edges: `edge_guess_auc`, `edge_guess_found`,
+/// `edge_guess_error`. What does not exist for want of edges, or of others, is left out.
 pub fn guessed(is_edge: &[bool], odds: &[f64]) -> Vec<(&'static str, f64)> {
     let wrong = is_edge
         .iter()
@@ -183,7 +184,8 @@ pub fn guessed(is_edge: &[bool], odds: &[f64]) -> Vec<(&'static str, f64)> {
     ranked.chain([("edge_guess_error", error)]).collect()
 }
 
-/// The mean of the shares of edges and of others that the sign of their ratio gets wrong; a coin decides where it is 0.
+/// The mean of the shares of edges and of others that the sign of their ratio gets wrong; a coin
+/// decides where it is 0.
 fn balanced_error(is_edge: &[bool], ratios: &[f64]) -> Option<f64> {
     let error = |of: bool| {
         let (mut wrong, mut n) = (0.0, 0u64);

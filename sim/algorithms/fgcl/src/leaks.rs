@@ -1,5 +1,5 @@
-//! What a client's updates give away of its graphs, to whoever reads them: the server, or with secure aggregation everybody who gets
-//! the mean.
+//! What a client's updates give away of its graphs, to whoever reads them: the server, or with
+//! secure aggregation everybody who gets the mean.
 //!
 //! | metric | |
 //! |---|---|
@@ -8,21 +8,26 @@
 //! | `update_edge_auc` | the probability that an edge of such a graph is ranked above a pair of its nodes that is none |
 //! | `update_edge_found` | the share of such edges found with at most 1 of 100 other pairs taken for one |
 //!
-//! The attacker has the first and the last update of each client, the models that they began with, and candidates: a graph with its
-//! label, whose membership is asked; or all of a graph but one pair of nodes. It ranks a graph by the cosine between the update and the
-//! step down the graph's own gradient (gradient alignment), and a pair by how much larger that cosine is with the
-//! pair joined than without. With noise a gradient is the mean over some views, the same noise for both answers.
+//! The attacker has the first and the last update of each client, the models that they began with,
+//! and candidates: a graph with its label, whose membership is asked; or all of a graph but one
+//! pair of nodes. It ranks a graph by the cosine between the update and the step down the graph's
+//! own gradient (gradient alignment), and a pair by how much larger that cosine is with the pair
+//! joined than without. With noise a gradient is the mean over some views, the same noise for both
+//! answers.
 //!
-//! With `protocol.secure` the server sees no update of one client: all of these are then of the mean of all updates.
+//! With `protocol.secure` the server sees no update of one client: all of these are then of the
+//! mean of all updates.
 //!
-//! Beside each stand `@aggregate`, the same of the mean of all updates, which is what secure aggregation leaves; `membership@loss`, the
-//! loss of the last model in place of its updates (S. Yeom, I. Giacomelli, M. Fredrikson, S. Jha. Privacy Risk in Machine Learning.
-//! CSF 2018); and for edges `@others`, the same attack on graphs that nobody trained on: what it finds there the update does not tell.
+//! Beside each stand `@aggregate`, the same of the mean of all updates, which is what secure
+//! aggregation leaves; `membership@loss`, the loss of the last model in place of its updates (S.
+//! Yeom, I. Giacomelli, M. Fredrikson, S. Jha. Privacy Risk in Machine Learning. CSF 2018); and for
+//! edges `@others`, the same attack on graphs that nobody trained on: what it finds there the
+//! update does not tell.
 
 use super::Fgcl;
 use super::data::Item;
+use super::evaluator::View;
 use super::step::Step;
-use super::study::View;
 use folkmoot_classifiers::attacks::MOST_FALSE;
 use folkmoot_draws::{SimRng, index};
 use folkmoot_engine::prelude::*;
@@ -122,7 +127,8 @@ impl View<'_> {
         }
     }
 
-    /// The mean update of the clients of the first round that any sent, and of the last one, weighted by training graphs.
+    /// The mean update of the clients of the first round that any sent, and of the last one,
+    /// weighted by training graphs.
     fn mean(&self, sent: &[Seen<'_>]) -> Vec<Sent> {
         let rounds = || sent.iter().flatten().map(|sent| sent.round);
         let (Some(first), Some(last)) = (rounds().min(), rounds().max()) else {
@@ -157,7 +163,8 @@ impl View<'_> {
         seen.iter().map(|sent| self.agreement(item, graph, sent)).sum()
     }
 
-    /// The cosine between an update and the step down the gradient of a graph that is labelled as `item`; 0 where either is nothing.
+    /// The cosine between an update and the step down the gradient of a graph that is labelled as
+    /// `item`; 0 where either is nothing.
     fn agreement(&self, item: u32, graph: &Item, sent: &Sent) -> f64 {
         let gradient = self.gradient(item, graph, &sent.before).1;
         let change = || sent.change.iter().map(|x| f64::from(*x));
@@ -166,7 +173,8 @@ impl View<'_> {
         if lengths > 0.0 { -product / lengths.sqrt() } else { 0.0 }
     }
 
-    /// For some pairs of a graph's nodes, whether they are joined, and how far updates go towards a graph in which they are.
+    /// For some pairs of a graph's nodes, whether they are joined, and how far updates go towards a
+    /// graph in which they are.
     fn pair_scores(&self, item: u32, seen: &Seen<'_>) -> Vec<(bool, f64)> {
         let graph = &self.data.items[item as usize];
         let mut rng = self.streams.counted(PAIRS, Party::Server, Round(0), u64::from(item));
@@ -179,7 +187,8 @@ impl View<'_> {
         some_pairs(graph, &mut rng).into_iter().map(of).collect()
     }
 
-    /// The loss of a graph that is labelled as `item`, and its gradient; with noise the means over some views.
+    /// The loss of a graph that is labelled as `item`, and its gradient; with noise the means over
+    /// some views.
     fn gradient(&self, item: u32, graph: &Item, parameters: &[f32]) -> (f64, Vec<f64>) {
         let fgcl = self.fgcl;
         let n_views = if fgcl.noise.is_some() { N_VIEWS } else { 1 };

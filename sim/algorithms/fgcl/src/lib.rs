@@ -1,33 +1,40 @@
-//! FGCL: contrastive learning of graph classifiers in federated clients, on views with edge-level noise.
+//! FGCL: contrastive learning of graph classifiers in federated clients, on views with edge-level
+//! noise.
 //!
-//! H. Yang, X. Zhao, M. Li, H. Chen, G. Xu. Federated Graph Contrastive Learning. 2022. <https://arxiv.org/abs/2207.11836>
+//! H. Yang, X. Zhao, M. Li, H. Chen, G. Xu. Federated Graph Contrastive Learning. 2022.
+//! <https://arxiv.org/abs/2207.11836>
 //!
 //! | exchange | direction | payload                                 | bytes            |
 //! |----------|-----------|-----------------------------------------|------------------|
 //! | `model`  | downlink  | weights, dense `f32`                    | 4 × n_params     |
 //! | `update` | uplink    | training graphs as `u32`, then weights  | 4 × n_params + 4 |
 //!
-//! A client makes two noisy views of a graph: Laplace noise on its table of pairs, so that each is a complete graph with real
-//! weights, many of them negative. It encodes both, and views of earlier graphs with other labels from a queue; the loss is that
-//! of the labels and, times lambda, InfoNCE between the two views against the others. `model` and `update` are those of
-//! [`folkmoot_rounds`].
+//! A client makes two noisy views of a graph: Laplace noise on its table of pairs, so that each is
+//! a complete graph with real weights, many of them negative. It encodes both, and views of earlier
+//! graphs with other labels from a queue; the loss is that of the labels and, times lambda, InfoNCE
+//! between the two views against the others. `model` and `update` are those of [`folkmoot_rounds`].
 //!
-//! The paper leaves open, and here is so by default: a pair has one draw, mirrored; a node whose degree is not positive takes no
-//! part in propagation; views are drawn at every use, those with which the queue begins among them, and all are charged;
-//! gradients flow through the negatives; both views feed the classifier; validation and test graphs are seen through one view of the
-//! first budget, drawn once for the run, and charged to the client that holds them when it trains; updates are weighted by samples; the
-//! queue begins with the last graphs of the shard and is kept from round to round.
+//! The paper leaves open, and here is so by default: a pair has one draw, mirrored; a node whose
+//! degree is not positive takes no part in propagation; views are drawn at every use, those with
+//! which the queue begins among them, and all are charged; gradients flow through the negatives;
+//! both views feed the classifier; validation and test graphs are seen through one view of the
+//! first budget, drawn once for the run, and charged to the client that holds them when it trains;
+//! updates are weighted by samples; the queue begins with the last graphs of the shard and is kept
+//! from round to round.
 //!
-//! - **Budget.** The paper states that of one view. `privacy.csv` has the sum over all views of the graph that is used most. Features
-//!   that are made of edges, as most of an atom's are, have a row of their own, without bound: they are trained on as they are.
-//!   `inputs: Intrinsic` leaves them out.
-//! - **Split.** Shares of the whole set are drawn before clients get theirs, so all settings and partitions of one seed are
-//!   tested on the same graphs.
-//! - **Several tasks.** The loss is logistic, over the labels that are known; graphs differ if some task tells them apart.
+//! - **Budget.** The paper states that of one view. `privacy.csv` has the sum over all views of the
+//!   graph that is used most. Features that are made of edges, as most of an atom's are, have a row
+//!   of their own, without bound: they are trained on as they are. `inputs: Intrinsic` leaves them
+//!   out.
+//! - **Split.** Shares of the whole set are drawn before clients get theirs, so all settings and
+//!   partitions of one seed are tested on the same graphs.
+//! - **Several tasks.** The loss is logistic, over the labels that are known; graphs differ if some
+//!   task tells them apart.
 //! - **A shard without training graphs** leaves a model as it came and weighs nothing.
 //! - **Repeated negatives** are encoded once in a step, with one dropout mask.
 
 mod data;
+mod evaluator;
 pub mod guesses;
 mod leaks;
 mod network;
@@ -38,7 +45,6 @@ mod privacy;
 mod queue;
 mod scores;
 mod step;
-mod study;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -55,6 +61,7 @@ pub use step::{add_contrast, contrastive_loss};
 pub use train::Past;
 
 use data::Data;
+use evaluator::Audit;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Layout, Optimiser};
 use folkmoot_rounds::{Rounds, Task, Trained, Trainer, Watched};
@@ -63,7 +70,6 @@ use folkmoot_scenarios::axis::DuplicateName;
 use folkmoot_scenarios::registry::Registry;
 use noise::Noise;
 use std::sync::Arc;
-use study::Audit;
 
 impl Algorithm for Params {
     type Facts = Facts;
@@ -101,7 +107,7 @@ impl Algorithm for Params {
         };
         Ok(Shared {
             shards: Box::new(shards),
-            study: Box::new(Watched(Audit::new(data, source.streams))),
+            evaluator: Box::new(Watched(Audit::new(data, source.streams))),
         })
     }
 }
@@ -132,7 +138,6 @@ impl Fgcl {
         }
     }
 
-    /// Graph neural network.
     pub fn network(&self) -> &Network {
         &self.network
     }
@@ -173,7 +178,6 @@ impl Shards<Rounds<Fgcl>> for Owners {
 }
 
 impl Fgcl {
-    /// Its releases.
     fn mechanisms(&self) -> Vec<MechanismInfo> {
         let Some(claimed) = self.params.claimed() else {
             return Vec::new();
@@ -201,8 +205,8 @@ impl Trainer for Fgcl {
         own.len() as u32
     }
 
-    /// For each graph that is encoded 6 operations a weight and node, 2 forward and 4 backward, and for its propagation the same a
-    /// weighted pair, hidden column and layer.
+    /// For each graph that is encoded 6 operations a weight and node, 2 forward and 4 backward, and
+    /// for its propagation the same a weighted pair, hidden column and layer.
     fn cost(&self, own: &Own) -> f64 {
         let width = f64::from(self.params.model.hidden) * f64::from(self.params.model.layers);
         let of = |graph: &data::Item| {

@@ -1,4 +1,5 @@
-//! The network: graph layers, a readout that gives a graph's embedding, and one linear layer that classifies it.
+//! The network: graph layers, a readout that gives a graph's embedding, and one linear layer that
+//! classifies it.
 
 use super::options::Model;
 use folkmoot_classifiers::classifier::Conv;
@@ -19,7 +20,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Graph layers `conv0`, `conv1` and so on, the linear layer `joint` of a joint readout, and the linear layer `head`.
+    /// Graph layers `conv0`, `conv1` and so on, the linear layer `joint` of a joint readout, and
+    /// the linear layer `head`.
     ///
     /// # Panics
     ///
@@ -54,8 +56,8 @@ impl Network {
         &self.layout
     }
 
-    /// The embeddings of graphs, shape `(n_graphs, hidden)`; with a stream, in training. `x` holds the features of all nodes,
-    /// and graph `i` has the nodes `bounds[i]..bounds[i + 1]`.
+    /// The embeddings of graphs, shape `(n_graphs, hidden)`; with a stream, in training. `x` holds
+    /// the features of all nodes, and graph `i` has the nodes `bounds[i]..bounds[i + 1]`.
     ///
     /// # Panics
     ///

@@ -1,4 +1,5 @@
-//! Views: a graph's table of pairs with Laplace noise, or without some of its edges, as the matrix that the encoder propagates with.
+//! Views: a graph's table of pairs with Laplace noise, or without some of its edges, as the matrix
+//! that the encoder propagates with.
 
 use super::Params;
 use super::data::{Item, self_loops};
@@ -20,7 +21,8 @@ impl Mechanism for NoisyTable {
     type Input = Item;
     type Release = Vec<f32>;
 
-    /// One draw for each pair of nodes, row by row; with `PerEntry` two, that of (u, v) with u < v before that of (v, u).
+    /// One draw for each pair of nodes, row by row; with `PerEntry` two, that of (u, v) with u < v
+    /// before that of (v, u).
     fn release(&self, item: &Item, rng: &mut SimRng) -> Result<Vec<f32>, ReleaseError> {
         let mut table = Vec::new();
         self.release_into(item, rng, &mut table)?;
@@ -67,7 +69,8 @@ fn fill(item: &Item, mut keeps: impl FnMut((u32, u32)) -> bool, table: &mut Vec<
 
 /// How views are made.
 pub(super) struct Noise {
-    /// The mechanism of the first view, and of the second if there is one. None where edges are dropped, which protects nothing.
+    /// The mechanism of the first view, and of the second if there is one. None where edges are
+    /// dropped, which protects nothing.
     pub(super) tables: Vec<NoisyTable>,
     /// The share of edges that a view loses.
     dropped: f64,
@@ -103,12 +106,14 @@ impl Noise {
         self.prepare(item.n_nodes, matrix, degrees);
     }
 
-    /// Makes of a noisy table the matrix to propagate with. `degrees` takes what it is divided by, if anything.
+    /// Makes of a noisy table the matrix to propagate with. `degrees` takes what it is divided by,
+    /// if anything.
     pub(super) fn prepare(&self, n: usize, table: &mut [f32], degrees: &mut Vec<f32>) {
         propagation(self.self_loops, self.rule, n, table, degrees);
     }
 
-    /// A view that is drawn from above: nobody pays for it. Where edges are dropped, the graph as it is.
+    /// A view that is drawn from above: nobody pays for it. Where edges are dropped, the graph as
+    /// it is.
     pub(super) fn look(
         &self,
         view: usize,
@@ -124,7 +129,8 @@ impl Noise {
         self.prepare(item.n_nodes, table, degrees);
     }
 
-    /// The degrees of a noisy table as it is, of which many are not positive; `None` where the encoder divides by none.
+    /// The degrees of a noisy table as it is, of which many are not positive; `None` where the
+    /// encoder divides by none.
     pub(super) fn raw_degrees(&self, n: usize, mut table: Vec<f32>) -> Option<Vec<f32>> {
         let self_loops = self.self_loops?;
         let mut degrees = Vec::new();
@@ -178,7 +184,8 @@ mod tests {
         table
     }
 
-    /// Of 29 edges at a share of 0.4 some 11.6 go, with a deviation of 2.6; those that stay are joined both ways, and nothing else is.
+    /// Of 29 edges at a share of 0.4 some 11.6 go, with a deviation of 2.6; those that stay are
+    /// joined both ways, and nothing else is.
     #[test]
     fn a_view_loses_its_share_of_edges_and_gains_none() {
         let mut params = Params {
@@ -215,7 +222,8 @@ mod tests {
         }
     }
 
-    /// The mean of |noise| is 1 / epsilon; within 4 standard errors over 435 pairs, whose |noise| has the deviation 1 / epsilon.
+    /// The mean of |noise| is 1 / epsilon; within 4 standard errors over 435 pairs, whose |noise|
+    /// has the deviation 1 / epsilon.
     #[test]
     fn noise_has_the_scale_of_its_budget() {
         for epsilon in [0.1, 1.0, 100.0] {

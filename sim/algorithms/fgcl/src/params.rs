@@ -2,18 +2,19 @@
 
 use super::options::{Contrast, DegreeRule, Draws, Model, NodeOrder, Setting, Supervised, Training, Variant, Views};
 use folkmoot_classifiers::classifier::{Encoder, Inputs, Split};
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 use folkmoot_rounds::{Protocol, Trains};
 
 /// The parameters of [`super::Fgcl`].
-#[part(
+#[component(
     name = "Fgcl",
     about = "contrastive learning of graph classifiers under edge-level noise (2022)",
     rules
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Sets what a card leaves open; without one all is as in `AsPublished`, but updates are weighted by samples and noisy weights are cut to 0..1.
+    /// Sets what a card leaves open; without one all is as in `AsPublished`, but updates are
+    /// weighted by samples and noisy weights are cut to 0..1.
     pub variant: Option<Variant>,
     /// Which arm of the comparison.
     pub setting: Setting,
@@ -37,14 +38,15 @@ pub struct Params {
     pub node_order: NodeOrder,
     /// Divide each node's features by their sum, where that is positive.
     pub normalise_features: bool,
-    /// Who trains, validates and tests: shares of the whole set, drawn before it is divided among clients, or the published split.
+    /// Who trains, validates and tests: shares of the whole set, drawn before it is divided among
+    /// clients, or the published split.
     pub split: Split,
     /// Rounds: aggregation, server optimizer, privacy, codecs.
-    #[part(default = Protocol { rounds: 50, ..Protocol::default() })]
+    #[component(default = Protocol { rounds: 50, ..Protocol::default() })]
     pub protocol: Protocol,
-    /// Measure how well edges are guessed from views, how well members and edges are told from updates, and how many degrees are not
-    /// positive.
-    #[part(default = true)]
+    /// Measure how well edges are guessed from views, how well members and edges are told from
+    /// updates, and how many degrees are not positive.
+    #[component(default = true)]
     pub attacks: bool,
 }
 

@@ -1,7 +1,8 @@
 //! What views cost: the claim, and the totals by each composition.
 //!
-//! Two tables are neighbours if they differ by one edge of one graph. Graphs share no edge, so the worst graph counts, not their
-//! sum. What leaves a client, its weights, is made of noisy views; features, labels and numbers of nodes are in it without noise.
+//! Two tables are neighbours if they differ by one edge of one graph. Graphs share no edge, so the
+//! worst graph counts, not their sum. What leaves a client, its weights, is made of noisy views;
+//! features, labels and numbers of nodes are in it without noise.
 
 use super::Params;
 use folkmoot_engine::prelude::*;
@@ -14,7 +15,8 @@ impl Params {
     }
 }
 
-/// What the views of all rounds have cost about the graph that was used most, by each composition, beside what the paper claims.
+/// What the views of all rounds have cost about the graph that was used most, by each composition,
+/// beside what the paper claims.
 pub(super) fn totals(views: &PrivacyRow, sheet: &mut Sheet) {
     let of_all = "epsilon_all_rounds";
     sheet.number(of_all, views.epsilon_max_client);

@@ -57,8 +57,8 @@ impl Queue {
         self.views.push_back(kept);
     }
 
-    /// Appends to `chosen` the places of `k` views of graphs that `is_negative` takes: different ones while there are any, then all
-    /// of them and some again; nothing if there is none.
+    /// Appends to `chosen` the places of `k` views of graphs that `is_negative` takes: different
+    /// ones while there are any, then all of them and some again; nothing if there is none.
     ///
     /// # Determinism
     ///

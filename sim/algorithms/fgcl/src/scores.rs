@@ -1,8 +1,8 @@
 //! What a model is worth on the common validation and test graphs.
 
 use super::data::Labels;
+use super::evaluator::View;
 use super::step::Step;
-use super::study::View;
 use folkmoot_classifiers::classifier::Score;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Tape;
@@ -31,8 +31,8 @@ impl View<'_> {
     /// | `loss` | the mean loss over labels, without the contrastive term |
     /// | `accuracy` | with classes only |
     ///
-    /// With noise, each graph is seen through one view of the first budget, drawn once for the run. A value that is not
-    /// finite is left out.
+    /// With noise, each graph is seen through one view of the first budget, drawn once for the run.
+    /// A value that is not finite is left out.
     pub(super) fn scores(&self, parameters: &[f32]) -> Vec<Score> {
         let mut rows = Vec::new();
         for (split, items) in [("validation", &self.data.validation), ("test", &self.data.test)] {

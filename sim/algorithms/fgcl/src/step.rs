@@ -65,11 +65,13 @@ impl Assembly {
     }
 }
 
-/// A step as data: the first views of the targets, their second views if there are any, then negatives, each once.
+/// A step as data: the first views of the targets, their second views if there are any, then
+/// negatives, each once.
 pub(super) struct Step {
     pub(super) assembly: Assembly,
     pub(super) n_targets: usize,
-    /// The classes of the targets, for each view again; or targets and which are known, a row for each.
+    /// The classes of the targets, for each view again; or targets and which are known, a row for
+    /// each.
     classes: Vec<u32>,
     targets: Vec<f32>,
     known: Vec<bool>,
@@ -134,7 +136,8 @@ impl Fgcl {
         (logits, self.supervised(tape, logits, step))
     }
 
-    /// `L_s + lambda L_c`: the mean loss of the targets' labels, and the mean InfoNCE of those that have negatives.
+    /// `L_s + lambda L_c`: the mean loss of the targets' labels, and the mean InfoNCE of those that
+    /// have negatives.
     pub(super) fn loss<'g>(&self, tape: &mut Tape<'g>, step: &'g Step, rng: &mut SimRng) -> Var {
         let z = self.embeddings(tape, step, Some(&mut *rng));
         let n = step.n_targets;

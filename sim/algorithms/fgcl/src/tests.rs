@@ -36,7 +36,8 @@ fn embed<'g>(fgcl: &Fgcl, tape: &mut Tape<'g>, (item, matrix, bounds): (&'g Item
         .embed(tape, Adjacency::Blocks(blocks, bounds), x, bounds, None)
 }
 
-/// Two targets of a batch share a negative and one of them has it twice: encoded once, it counts as often as it was drawn.
+/// Two targets of a batch share a negative and one of them has it twice: encoded once, it counts as
+/// often as it was drawn.
 #[test]
 fn a_step_is_the_sum_of_its_targets() {
     for (encoder, supervised) in [

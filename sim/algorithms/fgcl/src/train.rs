@@ -76,7 +76,8 @@ struct Draws<'a> {
 }
 
 impl Fgcl {
-    /// The model after a client's training, what the views cost, and the queue. The task's own stream is for dropout alone.
+    /// The model after a client's training, what the views cost, and the queue. The task's own
+    /// stream is for dropout alone.
     pub(super) fn train_client(&self, task: &Task<'_, '_, Self>) -> Trained<Past> {
         let (own, parameters) = (task.shard, task.parameters);
         if own.len() == 0 {

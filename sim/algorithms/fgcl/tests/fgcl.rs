@@ -130,7 +130,8 @@ fn results_do_not_depend_on_threads() {
     }
 }
 
-/// A queue that is kept holds views of the rounds before, so that models part from the second round on.
+/// A queue that is kept holds views of the rounds before, so that models part from the second round
+/// on.
 #[test]
 fn the_queue_is_kept_from_round_to_round() {
     let model_after = |rounds, refill| {
@@ -147,7 +148,8 @@ fn the_queue_is_kept_from_round_to_round() {
     assert_ne!(model_after(2, false), model_after(2, true));
 }
 
-/// By the likelihood alone a guess from one view errs with e^(−ε/2) / 2; every further view helps, unless it is the same.
+/// By the likelihood alone a guess from one view errs with e^(−ε/2) / 2; every further view helps,
+/// unless it is the same.
 #[test]
 fn edges_are_guessed_as_well_as_theory_says() {
     let mut params = params(Setting::Noise { epsilon: 1.0 });
@@ -166,7 +168,8 @@ fn edges_are_guessed_as_well_as_theory_says() {
     assert!((0.1..0.45).contains(&share) && number(&fresh, "graphs_with_nonpositive_degree") > share);
 }
 
-/// Views that hide nothing give every edge away, and views that tell nothing leave what was known before.
+/// Views that hide nothing give every edge away, and views that tell nothing leave what was known
+/// before.
 #[test]
 fn a_guess_finds_what_views_tell_and_no_more() {
     let at = |epsilon| {
@@ -184,12 +187,14 @@ fn a_guess_finds_what_views_tell_and_no_more() {
         let (guessed, prior) = (number(&shut, name), number(&shut, &format!("{name}@prior")));
         assert!((guessed - prior).abs() < 0.02, "{name}: {guessed} after {prior}");
     }
-    // The generator joins some neighbours in the order of a graph, so the prior is worth something; and no more than all.
+    // The generator joins some neighbours in the order of a graph, so the prior is worth something;
+    // and no more than all.
     assert!((0.5..0.95).contains(&number(&shut, "edge_guess_auc")));
     assert!((number(&shut, "edge_guess_balanced") - 0.5).abs() < 0.052);
 }
 
-/// Graphs that are alike but for what is learned, features that say it: every setting must find it, through the noise.
+/// Graphs that are alike but for what is learned, features that say it: every setting must find it,
+/// through the noise.
 #[test]
 fn every_setting_learns_what_features_say() {
     let mut dataset = graphs();
@@ -223,7 +228,8 @@ fn every_setting_learns_what_features_say() {
     }
 }
 
-/// Classes that differ by who is joined to whom and by nothing else: an edge is all there is to find, and without edges nothing is.
+/// Classes that differ by who is joined to whom and by nothing else: an edge is all there is to
+/// find, and without edges nothing is.
 #[test]
 fn the_control_without_edges_sees_none() {
     let auc = |setting| {
@@ -235,7 +241,8 @@ fn the_control_without_edges_sees_none() {
         params.attacks = false;
         params.model.encoder = Encoder::GraphConv;
         let mut dataset = graphs();
-        // Rings in which nodes have two neighbours, and others in which they have four; all of one size, or that would tell.
+        // Rings in which nodes have two neighbours, and others in which they have four; all of one
+        // size, or that would tell.
         let classes = dataset.graph_labels.clone().unwrap();
         for (graph, class) in dataset.graphs.iter_mut().zip(classes) {
             let edges: Vec<(u32, u32)> = (1..=class + 1)
@@ -257,7 +264,8 @@ fn the_control_without_edges_sees_none() {
     assert_eq!((control, is_blind), (0.5, true), "all graphs are the same to it");
 }
 
-/// Noise of the budgets in question leaves nearly nothing of a graph; what is trained on it must stay in bounds.
+/// Noise of the budgets in question leaves nearly nothing of a graph; what is trained on it must
+/// stay in bounds.
 #[test]
 fn losses_stay_small_under_heavy_noise_unless_as_printed() {
     let loss = |encoder, epsilon, rule: Option<DegreeRule>| {
@@ -356,7 +364,8 @@ fn all_encoders_and_options_train_and_make_a_difference() {
     }
 }
 
-/// Clients with all data, with little, and with none: the model of one that has none counts nothing.
+/// Clients with all data, with little, and with none: the model of one that has none counts
+/// nothing.
 #[test]
 fn all_settings_are_tested_on_the_same_graphs() {
     let dataset = Arc::new(graphs());
@@ -372,7 +381,8 @@ fn all_settings_are_tested_on_the_same_graphs() {
     assert_ne!(bits(&alone), bits(&played(Setting::Federated, &three)));
 }
 
-/// Centralised training is one training, whose optimiser knows its steps before; a client's is a new one in every round.
+/// Centralised training is one training, whose optimiser knows its steps before; a client's is a
+/// new one in every round.
 #[test]
 fn a_centralised_optimiser_goes_on() {
     let after = |setting, rounds| {
@@ -384,7 +394,8 @@ fn a_centralised_optimiser_goes_on() {
     };
     assert_eq!(after(Setting::Centralised, 1), after(Setting::Federated, 1));
     assert_ne!(after(Setting::Centralised, 2), after(Setting::Federated, 2));
-    // Steps with all graphs at once: two rounds are one round of two epochs, but for the order of sums.
+    // Steps with all graphs at once: two rounds are one round of two epochs, but for the order of
+    // sums.
     let loss = |setting, rounds, epochs| {
         let mut params = params(setting);
         params.protocol.rounds = rounds;
@@ -471,7 +482,8 @@ fn what_does_not_suit_is_refused() {
     let rule = "setting.epsilon: must be finite and at least 0.000001, got -1";
     assert_eq!(broken, [rule]);
     let said = |params: &Params| params.broken().iter().map(ToString::to_string).collect::<Vec<_>>();
-    // Degrees of the graph as it is would tell what noise on its edges hides; without noise, or without edges, nothing is hidden.
+    // Degrees of the graph as it is would tell what noise on its edges hides; without noise, or
+    // without edges, nothing is hidden.
     for counted in [Inputs::Degree { most: 8 }, Inputs::FeaturesOrDegree { most: 8 }] {
         for setting in [NOISY, Setting::Noise { epsilon: 1.0 }] {
             let clean = Params {
@@ -492,7 +504,8 @@ fn what_does_not_suit_is_refused() {
             );
         }
     }
-    // An encoder that drops nothing inside makes the same of the same graph, and has nothing to contrast.
+    // An encoder that drops nothing inside makes the same of the same graph, and has nothing to
+    // contrast.
     let mut alike = params(Setting::FgclWithoutNoise);
     alike.model.encoder = Encoder::LightGcn;
     let rule = "contrast.drop_edges: must be above 0 with LightGcn and FgclWithoutNoise: nothing is dropped inside that encoder, so that both views \

@@ -34,7 +34,8 @@ fn in_fgcl() {
     );
 }
 
-/// The arm of FGCL's table without a federation: its first client holds every training graph, which is its shard by the setting's name.
+/// The arm of FGCL's table without a federation: its first client holds every training graph, which
+/// is its shard by the setting's name.
 #[test]
 fn in_fgcls_centralised_setting_the_first_client_holds_all() {
     let params: Params = only()

@@ -1,10 +1,10 @@
 //! How far a graph moves when it loses an edge or a node: what the metric would have to hide.
 //!
-//! The paper's figure on the sensitivity of Gromov-Wasserstein. Rows of the changed graph are those that the last global model
-//! gives; its inputs are those of the nodes that stay.
+//! The paper's figure on the sensitivity of Gromov-Wasserstein. Rows of the changed graph are those
+//! that the last global model gives; its inputs are those of the nodes that stay.
 
 use super::distances::{of_hops, spaces, weighed};
-use super::study::View;
+use super::evaluator::View;
 use folkmoot_classifiers::classifier::GraphRows;
 use folkmoot_draws::{Purpose, index};
 use folkmoot_engine::prelude::*;
@@ -48,7 +48,8 @@ pub(super) struct Change {
     pub(super) clean: f64,
 }
 
-/// Changes every graph `n_times` by an edge less and as often by a node less, where it has one to spare.
+/// Changes every graph `n_times` by an edge less and as often by a node less, where it has one to
+/// spare.
 pub(super) fn all(system: &View<'_>, parameters: &[f32], n_times: u32) -> Result<Vec<Change>, String> {
     let inputs = system.input_rows();
     let of_graph = |inputs: &GraphRows| -> Result<Vec<Change>, String> {

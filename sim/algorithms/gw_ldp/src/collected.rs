@@ -21,8 +21,8 @@ impl Collected {
         self.rounds.keys().copied()
     }
 
-    /// The latest embedding of each graph by the end of `round`, with the round it is from: what a client that has left gave before
-    /// stays.
+    /// The latest embedding of each graph by the end of `round`, with the round it is from: what a
+    /// client that has left gave before stays.
     pub(super) fn by(&self, round: u32) -> BTreeMap<u32, (u32, &Embedding)> {
         let mut latest = BTreeMap::new();
         for (of_round, embeddings) in self.rounds.range(..=round) {

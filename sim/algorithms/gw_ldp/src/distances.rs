@@ -1,7 +1,9 @@
-//! Distances between graphs: Gromov-Wasserstein on what was released and on what was not, and the references beside it.
+//! Distances between graphs: Gromov-Wasserstein on what was released and on what was not, and the
+//! references beside it.
 //!
-//! Those of the graphs themselves do not depend on what a run learns. For a set of graphs they are computed once for all runs of
-//! a process ([`of_set`]): a value depends on its [`Key`] alone, so no result depends on what was computed before.
+//! Those of the graphs themselves do not depend on what a run learns. For a set of graphs they are
+//! computed once for all runs of a process ([`of_set`]): a value depends on its [`Key`] alone, so
+//! no result depends on what was computed before.
 
 use super::options::{Method, Metric, NodeWeights, RowDistance};
 use super::subjects::Subjects;
@@ -159,8 +161,8 @@ struct Key {
     inputs: Option<Inputs>,
 }
 
-/// The distances of all graphs of a set, by a metric of graphs; `rows` has what the network sees of each node, which is the data
-/// set's by `inputs`.
+/// The distances of all graphs of a set, by a metric of graphs; `rows` has what the network sees of
+/// each node, which is the data set's by `inputs`.
 ///
 /// Computed once in a process for each [`Key`].
 pub(super) fn of_set(
@@ -308,7 +310,8 @@ mod tests {
         assert!((of(Metric::Fused { alpha: 0.5 }).values[1] - 2.0).abs() < 1e-12);
     }
 
-    /// Two of three sizes are equal: they lie 1 / (2 / 9) times the squared difference of shares apart.
+    /// Two of three sizes are equal: they lie 1 / (2 / 9) times the squared difference of shares
+    /// apart.
     #[test]
     fn sizes_are_scaled_to_unit_variance() {
         let distances = of(Metric::Size);
@@ -321,7 +324,8 @@ mod tests {
         assert_eq!(pair.select(&[0]).moments(), None);
     }
 
-    /// An edge against a star of four, by every plan on a grid that has the corners of the set of all plans.
+    /// An edge against a star of four, by every plan on a grid that has the corners of the set of
+    /// all plans.
     #[test]
     fn nodes_weigh_by_their_degrees() {
         let star = Graph::from_edges(4, &[(0, 1), (0, 2), (0, 3)], false).unwrap();
@@ -331,7 +335,8 @@ mod tests {
             of_graphs(&[&edge, &star], &none, Metric::Hops, how).unwrap().values[1]
         };
         let hops = Space::of_hops(&star).unwrap();
-        // So many 24ths of three nodes of the star go to one end of the edge, and of the last what is missing to a half.
+        // So many 24ths of three nodes of the star go to one end of the edge, and of the last what
+        // is missing to a half.
         let value = |weights: [f64; 4], shares: [usize; 3]| {
             let mut first = [0.0; 4];
             (0..3).for_each(|i| first[i] = weights[i] * shares[i] as f64 / 24.0);

@@ -1,10 +1,11 @@
 //! Whether embeddings tell which client a graph is of.
 //!
-//! An embedding is made with weights that a client has just trained on its own graphs, so that graphs of one client may lie together
-//! whatever their class; and where labels are skewed, the client tells the class. Three things are measured: what the client alone
-//! says of the class, how many of a graph's nearest others are of its client, and how well somebody who knows the clients of the
-//! training graphs names those of all others. Each stands beside what the class alone would give, because classes are not
-//! spread evenly over clients.
+//! An embedding is made with weights that a client has just trained on its own graphs, so that
+//! graphs of one client may lie together whatever their class; and where labels are skewed, the
+//! client tells the class. Three things are measured: what the client alone says of the class, how
+//! many of a graph's nearest others are of its client, and how well somebody who knows the clients
+//! of the training graphs names those of all others. Each stands beside what the class alone would
+//! give, because classes are not spread evenly over clients.
 
 use super::distances::{Distances, Rows};
 use super::subjects::Subject;
@@ -33,8 +34,8 @@ pub(super) struct Linked {
     pub(super) auc_in_class: Option<f64>,
 }
 
-/// The accuracy on test graphs of the class that most of the client's other graphs have, of equals the least; of a client without
-/// others, the class that most have. `None` without a test graph.
+/// The accuracy on test graphs of the class that most of the client's other graphs have, of equals
+/// the least; of a client without others, the class that most have. `None` without a test graph.
 pub(super) fn majority_accuracy(subjects: &[&Subject]) -> Option<f64> {
     let is_test = |subject: &&&Subject| subject.part == Some(Part::Test);
     let tests: Vec<&&Subject> = subjects.iter().filter(is_test).collect();
@@ -58,8 +59,8 @@ pub(super) fn majority_accuracy(subjects: &[&Subject]) -> Option<f64> {
     (!tests.is_empty()).then(|| right.count() as f64 / tests.len() as f64)
 }
 
-/// The share of the `k` nearest other graphs that are of a graph's own client, and what it would be if others of the same
-/// classes stood there at random; `None` where there are not so many others.
+/// The share of the `k` nearest other graphs that are of a graph's own client, and what it would be
+/// if others of the same classes stood there at random; `None` where there are not so many others.
 pub(super) fn same_client(distances: &Distances, subjects: &[&Subject], k: usize) -> Option<(f64, f64)> {
     let n = subjects.len();
     if k == 0 || k >= n {
@@ -81,8 +82,8 @@ pub(super) fn same_client(distances: &Distances, subjects: &[&Subject], k: usize
     Some((own as f64 / total, expected / total))
 }
 
-/// What a table of rows says of a graph, whatever its number of nodes: that number, and each column's mean, deviation, least and
-/// largest value.
+/// What a table of rows says of a graph, whatever its number of nodes: that number, and each
+/// column's mean, deviation, least and largest value.
 fn summary(values: &[f64], width: usize) -> Vec<f32> {
     let n = (values.len() / width) as f64;
     let mut row = vec![n as f32];
@@ -135,8 +136,9 @@ fn judged(subjects: &[&Subject], asked: &[u32], scores: &[f64], n_clients: usize
     }
 }
 
-/// How well the clients of graphs that do not train are named by who knows those of graphs that do, from what each embedding holds;
-/// the attacker is chosen among `attackers` by what is known. `None` without graphs of either sort, or from rows that are not finite.
+/// How well the clients of graphs that do not train are named by who knows those of graphs that do,
+/// from what each embedding holds; the attacker is chosen among `attackers` by what is known.
+/// `None` without graphs of either sort, or from rows that are not finite.
 pub(super) fn linked(
     rows: &[Rows],
     subjects: &[&Subject],
@@ -177,7 +179,8 @@ pub(super) fn linked_by_nearest(distances: &Distances, subjects: &[&Subject], n_
     (!asked.is_empty()).then(|| judged(subjects, &asked, &scores, n_clients).top_1)
 }
 
-/// The same by a graph's class alone, which no embedding says better: as likely as training graphs of that class are each client's.
+/// The same by a graph's class alone, which no embedding says better: as likely as training graphs
+/// of that class are each client's.
 pub(super) fn linked_by_class(subjects: &[&Subject], n_clients: usize) -> Option<Linked> {
     let (known, asked) = places(subjects);
     if known.is_empty() || asked.is_empty() {
@@ -204,7 +207,8 @@ mod tests {
 
     const N_CLIENTS: usize = 4;
 
-    /// 160 graphs of two classes; clients 0 and 1 have three of four of class 0, the others three of four of class 1.
+    /// 160 graphs of two classes; clients 0 and 1 have three of four of class 0, the others three
+    /// of four of class 1.
     fn subjects() -> Vec<Subject> {
         let subject = |id: u32| {
             let (client, turn) = (id % 4, id / 4 % 4);
@@ -249,7 +253,8 @@ mod tests {
         let planted = attack(&rows(&subjects, |subject| f64::from(subject.client.0)));
         assert!(planted.top_1 > 0.9, "{planted:?}");
         assert!(planted.auc_in_class.unwrap() > 0.95, "{planted:?}");
-        // Whoever sees the class is above chance, as high as whoever is told it, and knows nothing of the client within it.
+        // Whoever sees the class is above chance, as high as whoever is told it, and knows nothing
+        // of the client within it.
         let by_class = linked_by_class(&all, N_CLIENTS).unwrap();
         let class_alone = attack(&rows(&subjects, |subject| 4.0 * f64::from(subject.class.unwrap())));
         assert!(

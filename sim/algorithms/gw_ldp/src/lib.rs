@@ -1,7 +1,8 @@
-//! GW-LDP: a graph network is trained by federated averaging, clients send randomised embeddings of their graphs, and the server
-//! compares graphs by Gromov-Wasserstein.
+//! GW-LDP: a graph network is trained by federated averaging, clients send randomised embeddings of
+//! their graphs, and the server compares graphs by Gromov-Wasserstein.
 //!
-//! H. Jin and X. Chen. Gromov-Wasserstein Discrepancy with Local Differential Privacy for Distributed Structural Graphs. 2022.
+//! H. Jin and X. Chen. Gromov-Wasserstein Discrepancy with Local Differential Privacy for
+//! Distributed Structural Graphs. 2022.
 //!
 //! | exchange | direction | payload | bytes |
 //! |---|---|---|---|
@@ -11,39 +12,48 @@
 //! | `update` | uplink | training samples, then the weights | 4 + 4 × n_params |
 //! | `embeddings` | uplink | for each graph its id, nodes, columns and H*; its degrees if nodes weigh by them | 11 and more a graph, see `message` |
 //!
-//! A model behind one scale for all has the mean and variance of each number among its parameters; an update has them not.
+//! A model behind one scale for all has the mean and variance of each number among its parameters;
+//! an update has them not.
 //!
-//! The rounds are those of [`folkmoot_rounds`], the network that of [`classifier`]: whoever
-//! varies the server's optimiser, aggregates in buffers or securely does it there. A client's embedding H comes from its own
-//! freshly trained weights, as published, or from those it was sent ([`EmbedWith`]). What the paper leaves open or has wrong, and what is done about it:
+//! The rounds are those of [`folkmoot_rounds`], the network that of [`classifier`]: whoever varies
+//! the server's optimiser, aggregates in buffers or securely does it there. A client's embedding H
+//! comes from its own freshly trained weights, as published, or from those it was sent
+//! ([`EmbedWith`]). What the paper leaves open or has wrong, and what is done about it:
 //!
-//! - **m entries** are sampled in every row or in the whole ([`Sampled`](release::Sampled)); a larger epsilon is less noise, and no
-//!   noise is [`Plain`](release::Plain).
-//! - **Additive noise** ([`Additive`](release::Additive)) is what the paper's figures show; it protects nothing.
-//! - **Node weights** are uniform; by degree, the server needs the degrees, which are sent beside H* and which nothing protects.
-//! - **Distances** are computed when embeddings are there, after the last round, from the latest of each graph: a client that left
-//!   stays with what it gave before, one that never gave anything is missing.
-//! - **A codec** packs released numbers on their way (`codec`), which costs no privacy; signs are short as they are.
-//! - **Composition**: each collection spends epsilon again; the weights are not protected, and the ledger says so.
-//! - **Beside H\*** its number of nodes and its sender arrive in the clear. The budget is of the values of a row, which change neither; no row of
-//!   the ledger is of them. What they tell is measured: [`Metric::Size`], and the client's majority class.
+//! - **m entries** are sampled in every row or in the whole ([`Sampled`](release::Sampled)); a
+//!   larger epsilon is less noise, and no noise is [`Plain`](release::Plain).
+//! - **Additive noise** ([`Additive`](release::Additive)) is what the paper's figures show; it
+//!   protects nothing.
+//! - **Node weights** are uniform; by degree, the server needs the degrees, which are sent beside
+//!   H* and which nothing protects.
+//! - **Distances** are computed when embeddings are there, after the last round, from the latest of
+//!   each graph: a client that left stays with what it gave before, one that never gave anything is
+//!   missing.
+//! - **A codec** packs released numbers on their way (`codec`), which costs no privacy; signs are
+//!   short as they are.
+//! - **Composition**: each collection spends epsilon again; the weights are not protected, and the
+//!   ledger says so.
+//! - **Beside H\*** its number of nodes and its sender arrive in the clear. The budget is of the
+//!   values of a row, which change neither; no row of the ledger is of them. What they tell is
+//!   measured: [`Metric::Size`], and the client's majority class.
 //! - **A graph without nodes**, or with rows that are not finite, is not sent.
 //!
-//! The text trains on the classes of nodes ([`Target::NodeLabels`](classifier::Target)); the default are those of graphs, which its table asks
-//! for. Either way the server is given the classes of graphs for its tasks, and not those of nodes.
+//! The text trains on the classes of nodes ([`Target::NodeLabels`](classifier::Target)); the
+//! default are those of graphs, which its table asks for. Either way the server is given the
+//! classes of graphs for its tasks, and not those of nodes.
 //!
-//! A mechanism for embeddings is a type below [`release`] and one line in [`register`]. It names the
-//! `Mechanism` that a table of rows goes through; this crate releases, charges and sends.
+//! A mechanism for embeddings is a type below [`release`] and one line in [`register`]. It names
+//! the `Mechanism` that a table of rows goes through; this crate releases, charges and sends.
 
 mod changes;
 mod collected;
 mod distances;
+mod evaluator;
 mod identity;
 mod message;
 mod options;
 mod params;
 pub mod release;
-mod study;
 mod subjects;
 mod tasks;
 mod terms;
@@ -57,6 +67,7 @@ pub use options::{
 pub use params::Params;
 pub use release::{Embedding, Release, Sent, Table};
 
+use evaluator::Comparison;
 use folkmoot_classifiers::classifier::{self, Classified, Classifier, GraphRows, Handed, Shard, Split};
 use folkmoot_codecs::Damaged;
 use folkmoot_engine::prelude::*;
@@ -69,7 +80,6 @@ use folkmoot_scenarios::registry::Registry;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use study::Comparison;
 
 /// Embeddings, with the randomness of their release; that of the training is the task's.
 const EMBEDDINGS: Channel = Channel::new(0, Purpose(*b"gl-relea"));
@@ -89,10 +99,8 @@ pub struct GwLdp {
     wish: Wish,
 }
 
-/// What everybody knows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Facts {
-    /// Of the network.
     #[serde(flatten)]
     pub network: classifier::Facts,
     /// Nodes of the first graph, by which the released code sets its noise.
@@ -102,7 +110,8 @@ pub struct Facts {
 /// What a client keeps of the collections.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
-    /// Its rows before anything was done to them, by round and ascending id: of the latest some may not have reached the server.
+    /// Its rows before anything was done to them, by round and ascending id: of the latest some may
+    /// not have reached the server.
     rounds: BTreeMap<u32, Vec<GraphRows>>,
     /// The graphs that it did not send in the latest, and why.
     withheld: Vec<(u32, String)>,
@@ -177,7 +186,7 @@ impl Algorithm for Params {
         let comparison = Comparison::new(held, whole, &self.evaluation.only, source)?;
         Ok(Shared {
             shards,
-            study: Box::new(Watched(comparison)),
+            evaluator: Box::new(Watched(comparison)),
         })
     }
 }
@@ -237,7 +246,8 @@ impl GwLdp {
         parameters: Vec<f32>,
         rows: impl FnOnce(&[f32]) -> Vec<GraphRows>,
     ) -> (Trained<Kept>, Option<Embeddings>) {
-        // How its rows are released is not for the server to choose: asked for anything else, a client gives none.
+        // How its rows are released is not for the server to choose: asked for anything else, a
+        // client gives none.
         if *wish != self.wish {
             return (Trained::model(parameters), None);
         }
@@ -356,10 +366,10 @@ impl SidePayload<Training> for GwLdp {
 pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
     registry.add_folder("gw_ldp");
     registry.add::<Params>()?;
-    registry.add_part::<dyn Release, release::Plain>()?;
-    registry.add_part::<dyn Release, release::MultiBit>()?;
-    registry.add_part::<dyn Release, release::Additive>()?;
-    registry.add_part::<dyn Release, release::Gaussian>()
+    registry.add_component::<dyn Release, release::Plain>()?;
+    registry.add_component::<dyn Release, release::MultiBit>()?;
+    registry.add_component::<dyn Release, release::Additive>()?;
+    registry.add_component::<dyn Release, release::Gaussian>()
 }
 
 /// A registry with this crate and what it builds on, for tests.

@@ -1,6 +1,7 @@
 //! What GW-LDP adds to the messages of a round: the wish for embeddings, and the embeddings.
 //!
-//! The wish travels before the weights: a byte, 0 if none are wanted, else 1 and the mechanism with its settings:
+//! The wish travels before the weights: a byte, 0 if none are wanted, else 1 and the mechanism with
+//! its settings:
 //!
 //! | release | bytes after the 1 |
 //! |---|---|
@@ -10,7 +11,8 @@
 //! | `Gaussian` | tag 3, standard deviation `f64` |
 //! | any other | tag 4, length `u32`, what a card writes: its name and settings |
 //!
-//! A client compares them with those of the mechanism in its own settings, and releases nothing by any other.
+//! A client compares them with those of the mechanism in its own settings, and releases nothing by
+//! any other.
 //!
 //! Embeddings follow one another. Each has id `u32`, nodes `u32`, width `u16` and a form `u8`, then
 //!
@@ -22,8 +24,8 @@
 //! | 3 signs by place | their number `u32`; for each, place × 2 + (1 if −1) as `u32` | 4 + 4 k |
 //! | 4 packed reals | the bytes of the encoding as `u32`, and the encoding | 4 + its encoding |
 //!
-//! Signs take the shortest form, of equal ones the first. Where nodes weigh by their degrees the form is 8 more, and these, 4 bytes a node,
-//! stand before the body.
+//! Signs take the shortest form, of equal ones the first. Where nodes weigh by their degrees the
+//! form is 8 more, and these, 4 bytes a node, stand before the body.
 
 use super::release::{Embedding, Release, Sent};
 use folkmoot_engine::prelude::*;
@@ -50,7 +52,6 @@ const SETTINGS: [usize; 4] = [0, 15, 8, 8];
 const TEXT: u8 = 4;
 
 impl Request {
-    /// A short form.
     pub(super) fn short(tag: u8, settings: &[u8]) -> Self {
         Request([&[tag], settings].concat())
     }
@@ -127,7 +128,6 @@ fn column_len(width: usize) -> usize {
 }
 
 impl Form {
-    /// The shortest.
     fn of(signs: &[i8], width: usize) -> Form {
         let set = |row: &[i8]| row.iter().filter(|sign| **sign != 0).count();
         let mut rows = signs.chunks_exact(width).map(set);
@@ -357,7 +357,7 @@ fn decode_one(reader: &mut WireReader<'_>, left: usize) -> Result<(Embedding, us
 mod tests {
     use super::super::release::{Additive, Epsilon, Gaussian, MultiBit, Plain, Sampled, Table};
     use super::*;
-    use folkmoot_parts::{Part, part};
+    use folkmoot_parts::{Component, component};
     use folkmoot_privacy::ParameterError;
     use proptest::prelude::*;
 
@@ -447,7 +447,7 @@ mod tests {
         bytes
     }
 
-    fn asked<P: Part + Release>(release: P) -> Vec<u8> {
+    fn asked<P: Component + Release>(release: P) -> Vec<u8> {
         wish_for(&Wish(Some(Request::of(&Chosen::new(release)))))
     }
 
@@ -476,10 +476,10 @@ mod tests {
     }
 
     /// A mechanism without a short form.
-    #[part(name = "Other", about = "a mechanism without a short form")]
+    #[component(name = "Other", about = "a mechanism without a short form")]
     #[derive(Clone, Debug)]
     struct Other {
-        #[part(required)]
+        #[component(required)]
         share: f64,
     }
 

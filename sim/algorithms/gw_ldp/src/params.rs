@@ -6,39 +6,42 @@ use folkmoot_classifiers::classifier::{
     self, Inputs, LocalOptimiser, Model, NodeRows, Pooling, Scale, Split, Target, Training,
 };
 use folkmoot_codecs::Codec;
-use folkmoot_parts::{Chosen, Rules, part};
+use folkmoot_parts::{Chosen, Rules, component};
 use folkmoot_rounds::{Aggregation, Protocol, Trains};
 
 /// The parameters of [`super::GwLdp`]. Defaults are the paper's.
 ///
-/// A field that a card writes takes the place of the paper's as a whole: in `protocol: (evaluate_every: 10)` the rounds are
-/// [`Protocol`]'s 50, not 200.
-#[part(
+/// A field that a card writes takes the place of the paper's as a whole: in
+/// `protocol: (evaluate_every: 10)` the rounds are [`Protocol`]'s 50, not 200.
+#[component(
     name = "GwLdp",
     about = "graphs compared by Gromov-Wasserstein of randomised embeddings (Jin & Chen 2022)",
     rules
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Which form of the system sets what a card leaves open of `model`, `representation` and `release`.
+    /// Which form of the system sets what a card leaves open of `model`, `representation` and
+    /// `release`.
     pub variant: Variant,
-    /// The network: two layers of GCN of width 16 whose rows are the logits of nodes, their mean those of a graph.
-    #[part(default = Model { head_layers: 0, readout: Pooling::Mean, ..Model::default() })]
+    /// The network: two layers of GCN of width 16 whose rows are the logits of nodes, their mean
+    /// those of a graph.
+    #[component(default = Model { head_layers: 0, readout: Pooling::Mean, ..Model::default() })]
     pub model: Model,
     /// Local training: epochs, batch size, optimiser.
-    #[part(default = Training { epochs: 1, optimiser: LocalOptimiser::Adam, learning_rate: 0.01, weight_decay: 5e-4, ..Training::default() })]
+    #[component(default = Training { epochs: 1, optimiser: LocalOptimiser::Adam, learning_rate: 0.01, weight_decay: 5e-4, ..Training::default() })]
     pub training: Training,
     /// Node features.
     pub inputs: Inputs,
     /// Scaling of node features.
     pub scale: Scale,
-    /// Which classes the network learns. Its embeddings are as wide as there are such classes; graphs are told apart by their own.
+    /// Which classes the network learns. Its embeddings are as wide as there are such classes;
+    /// graphs are told apart by their own.
     pub target: Target,
     /// Training, validation and test sets.
-    #[part(default = Split::Shares { train: 0.7, validation: 0.2 })]
+    #[component(default = Split::Shares { train: 0.7, validation: 0.2 })]
     pub split: Split,
     /// Rounds: aggregation, server optimizer, privacy, codecs.
-    #[part(default = Protocol { rounds: 200, ..Protocol::default() })]
+    #[component(default = Protocol { rounds: 200, ..Protocol::default() })]
     pub protocol: Protocol,
     /// What represents a node.
     pub representation: NodeRows,
@@ -46,8 +49,8 @@ pub struct Params {
     pub embed_with: EmbedWith,
     /// How embeddings leave their client.
     pub release: Chosen<dyn Release>,
-    /// How an embedding of numbers is packed on its way: it has been released by then, so that rounding it costs no privacy. It must send every
-    /// number. Signs have forms of their own.
+    /// How an embedding of numbers is packed on its way: it has been released by then, so that
+    /// rounding it costs no privacy. It must send every number. Signs have forms of their own.
     pub codec: Chosen<dyn Codec>,
     /// When embeddings are collected.
     pub collect: Collect,

@@ -12,17 +12,19 @@ use folkmoot_classifiers::classifier::GraphRows;
 use folkmoot_codecs::{Codec, Damaged, Shape};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::is_finite;
-use folkmoot_parts::{Chosen, kind};
+use folkmoot_parts::{Chosen, component_type};
 use folkmoot_privacy::{Mechanism, ParameterError, ReleaseError};
 use serde::{Deserialize, Serialize};
 use std::error::Error;
 
-/// A mechanism for embeddings: for graphs of any size, each a table with a row of numbers for every node.
+/// A mechanism for embeddings: for graphs of any size, each a table with a row of numbers for every
+/// node.
 pub trait Release: Send + Sync {
     /// What `privacy.csv` calls it; it begins with `none` where nothing protects.
     fn mechanism(&self) -> &'static str;
 
-    /// The epsilon that it claims for every graph, beside what its releases are charged. Default: none.
+    /// The epsilon that it claims for every graph, beside what its releases are charged. Default:
+    /// none.
     fn claimed(&self) -> Option<f64> {
         None
     }
@@ -32,7 +34,8 @@ pub trait Release: Send + Sync {
         false
     }
 
-    /// What takes its place for rows of `width` values, by what everybody knows; asked once before the run. Default: nothing does.
+    /// What takes its place for rows of `width` values, by what everybody knows; asked once before
+    /// the run. Default: nothing does.
     ///
     /// # Errors
     ///
@@ -42,26 +45,27 @@ pub trait Release: Send + Sync {
         Ok(None)
     }
 
-    /// What it does to a table of `n_nodes` rows of `width` values, both at least 1; asked for each by its client, and by the server.
+    /// What it does to a table of `n_nodes` rows of `width` values, both at least 1; asked for each
+    /// by its client, and by the server.
     ///
     /// # Errors
     ///
     /// When there is no mechanism for such a table, which is then not sent.
     fn table(&self, n_nodes: usize, width: usize) -> Result<Table, ParameterError>;
 
-    /// The short form by which the server asks for it, if it has one. Default: none, and it is asked for as a card would write it.
+    /// The short form by which the server asks for it, if it has one. Default: none, and it is
+    /// asked for as a card would write it.
     fn request(&self) -> Option<Request> {
         None
     }
 }
 
-kind!(Release, "mechanism", MultiBit::default());
+component_type!(Release, "mechanism", MultiBit::default());
 
-/// A mechanism for tables of one shape, which it takes row by row and gives back as many values of. What it costs is one graph's.
+/// A mechanism for tables of one shape, which it takes row by row and gives back as many values of.
+/// What it costs is one graph's.
 pub enum Table {
-    /// As numbers.
     Reals(Box<dyn Mechanism<Input = [f64], Release = Vec<f64>>>),
-    /// As signs.
     Signs {
         /// The mechanism, which gives -1, 0 or +1.
         mechanism: Box<dyn Mechanism<Input = [f64], Release = Vec<i8>>>,
@@ -75,13 +79,11 @@ pub enum Table {
 pub enum Sent {
     /// -1, 0 or +1 for every entry.
     Signs(Vec<i8>),
-    /// The values.
     Reals(Vec<f32>),
     /// The values as a codec has packed them, on their way alone.
     Packed {
         /// How many entries they are.
         n_entries: u32,
-        /// Their encoding.
         bytes: Vec<u8>,
     },
 }
@@ -120,7 +122,8 @@ impl Embedding {
         [self.n_nodes(), self.width as usize]
     }
 
-    /// The same with its numbers as a codec packs them. Signs, and numbers that are too great for a codec, stay as they are.
+    /// The same with its numbers as a codec packs them. Signs, and numbers that are too great for a
+    /// codec, stay as they are.
     pub(super) fn packed(self, codec: &dyn Codec, rng: &mut SimRng) -> Embedding {
         let sent = match &self.sent {
             Sent::Reals(reals) if !codec.is_plain() && is_finite(reals) => {
@@ -153,7 +156,8 @@ impl dyn Release {
     ///
     /// # Errors
     ///
-    /// Why they stay where they are: there is no mechanism for their shape, or they are not what it takes.
+    /// Why they stay where they are: there is no mechanism for their shape, or they are not what it
+    /// takes.
     pub(super) fn released(&self, rows: &GraphRows, releases: &mut Releases<'_>) -> Result<Embedding, Box<dyn Error>> {
         let (id, width) = (rows.id, rows.width);
         let table = self.table(rows.n_nodes(), width as usize)?;

@@ -1,4 +1,5 @@
-//! The graphs that are compared: those of a set, or for a set of one graph the part of it that each client knows.
+//! The graphs that are compared: those of a set, or for a set of one graph the part of it that each
+//! client knows.
 
 use folkmoot_classifiers::classifier::{Held, Part};
 use folkmoot_engine::prelude::*;
@@ -10,7 +11,6 @@ use std::sync::Arc;
 pub(super) struct Subject {
     /// Its place in the set of graphs, or the client's number.
     pub(super) id: u32,
-    /// Who holds it.
     pub(super) client: ClientId,
     /// Its class, or that of the centre of a client's part.
     pub(super) class: Option<u32>,

@@ -1,4 +1,5 @@
-//! What distances of graphs are good for: classes by neighbours and by a support vector machine, and clusters.
+//! What distances of graphs are good for: classes by neighbours and by a support vector machine,
+//! and clusters.
 
 use super::distances::Distances;
 use super::options::{ChooseBy, SvmChoice};
@@ -40,7 +41,8 @@ impl Labelled {
         known
     }
 
-    /// The accuracy on test graphs of the majority among the `k` nearest graphs that train or validate.
+    /// The accuracy on test graphs of the majority among the `k` nearest graphs that train or
+    /// validate.
     pub(super) fn by_neighbours(&self, distances: &Distances, k: usize) -> Result<f64, String> {
         let known = self.known();
         let classes: Vec<u32> = known.iter().map(|at| self.classes[*at as usize]).collect();
@@ -57,7 +59,8 @@ impl Labelled {
         Ok(right as f64 / self.test.len() as f64)
     }
 
-    /// The accuracy on test graphs of a support vector machine, and the `C` and `gamma` that were chosen for it.
+    /// The accuracy on test graphs of a support vector machine, and the `C` and `gamma` that were
+    /// chosen for it.
     pub(super) fn by_svm(
         &self,
         distances: &Distances,

@@ -1,4 +1,5 @@
-//! What is measured of graphs that are compared: distances, classes, clusters, and whose graph it is.
+//! What is measured of graphs that are compared: distances, classes, clusters, and whose graph it
+//! is.
 
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::term::{Answering, Asked, Weighed};

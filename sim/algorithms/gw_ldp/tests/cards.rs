@@ -4,8 +4,8 @@
 use folkmoot_checks::cards::{Cards, played};
 use std::path::{Path, PathBuf};
 
-/// The networks behind the citation figures, a fifth as long trained, are 20 points above the majority on nodes that train
-/// nowhere. Without the data there is nothing to run.
+/// The networks behind the citation figures, a fifth as long trained, are 20 points above the
+/// majority on nodes that train nowhere. Without the data there is nothing to run.
 #[test]
 fn the_citation_cards_networks_have_learned() {
     let Some(data) = std::env::var_os("FOLKMOOT_DATA").map(PathBuf::from) else {

@@ -1,4 +1,5 @@
-//! GW-LDP as a run: what the server can tell, what drops out, and that nothing depends on how it is run.
+//! GW-LDP as a run: what the server can tell, what drops out, and that nothing depends on how it is
+//! run.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
 use folkmoot_classifiers::classifier::{Inputs, Split};
@@ -174,8 +175,8 @@ fn nothing_depends_on_threads_windows_or_encoding() {
     }
 }
 
-/// With one entry in the whole matrix, what is released depends on the number of nodes alone (papers: a star matrix), so graphs of one
-/// size are at one distance from all others.
+/// With one entry in the whole matrix, what is released depends on the number of nodes alone
+/// (papers: a star matrix), so graphs of one size are at one distance from all others.
 #[test]
 fn one_entry_in_all_says_the_number_of_nodes_and_nothing_else() {
     let dataset = graphs();
@@ -241,7 +242,8 @@ fn plain_embeddings_are_the_clean_ones() {
     );
 }
 
-/// An embedding that is lost on its way leaves an older one at the server, and the clean one beside it is as old.
+/// An embedding that is lost on its way leaves an older one at the server, and the clean one beside
+/// it is as old.
 #[test]
 fn clean_embeddings_are_as_old_as_those_received() {
     let dataset = graphs();
@@ -271,7 +273,8 @@ fn clean_embeddings_are_as_old_as_those_received() {
     );
 }
 
-/// Features that all nodes share cost nothing to match, whatever another run of the process gave the same graphs.
+/// Features that all nodes share cost nothing to match, whatever another run of the process gave
+/// the same graphs.
 #[test]
 fn fused_distances_are_those_of_the_runs_own_inputs() {
     let dataset = graphs();
@@ -292,7 +295,8 @@ fn fused_distances_are_those_of_the_runs_own_inputs() {
     assert!(constant < degrees, "{constant} {degrees}");
 }
 
-/// Graphs of one node have neither an edge nor a node to lose: that is said, and no mean of nothing is given.
+/// Graphs of one node have neither an edge nor a node to lose: that is said, and no mean of nothing
+/// is given.
 #[test]
 fn changes_that_no_graph_can_bear_have_no_mean() {
     let dataset = load(&ron::from_str("DcSbm(n_nodes: 30, n_classes: 2, mean_degree: 4.0)").unwrap());
@@ -319,7 +323,8 @@ fn changes_that_no_graph_can_bear_have_no_mean() {
     );
 }
 
-/// The same messages without learning; each graph has its 11 bytes and half a byte a node (three classes: 6 bits a row).
+/// The same messages without learning; each graph has its 11 bytes and half a byte a node (three
+/// classes: 6 bits a row).
 #[test]
 fn a_dry_run_sends_as_much() {
     let dataset = graphs();
@@ -479,7 +484,8 @@ fn no_release_is_not_the_default() {
     assert_eq!(params.release, Chosen::new(Plain {}));
 }
 
-/// What depends on the data of all is settled before the run, and is part of what the server asks for.
+/// What depends on the data of all is settled before the run, and is part of what the server asks
+/// for.
 #[test]
 fn what_is_left_open_is_settled_by_what_everybody_knows() {
     let (dataset, partition) = (graphs(), iid(&graphs()));
@@ -505,7 +511,8 @@ fn what_is_left_open_is_settled_by_what_everybody_knows() {
     assert_eq!(error, StrategyError(said.to_owned()));
 }
 
-/// A client's own settings say how its rows are released: asked for them by another mechanism, it sends none.
+/// A client's own settings say how its rows are released: asked for them by another mechanism, it
+/// sends none.
 #[test]
 fn a_client_releases_by_its_own_mechanism_alone() {
     let (dataset, partition) = (graphs(), iid(&graphs()));

@@ -1,5 +1,6 @@
-//! PPGM's training step: 5 graphs of 90 nodes and 135 edges, each with a pair that matches and one that does not, which are 10 pairs
-//! of 15 graphs, three layers of width 100, 8 codes, Adam. `sim/algorithms/ppgm/benches/ppgm_pytorch.py` runs the same in PyTorch.
+//! PPGM's training step: 5 graphs of 90 nodes and 135 edges, each with a pair that matches and one
+//! that does not, which are 10 pairs of 15 graphs, three layers of width 100, 8 codes, Adam.
+//! `sim/algorithms/ppgm/benches/ppgm_pytorch.py` runs the same in PyTorch.
 //!
 //! Set `RAYON_NUM_THREADS` for the number of threads.
 

@@ -31,37 +31,29 @@ pub struct Ppgm {
 pub enum Work {
     /// A device reads its graph.
     Begin {
-        /// For which match.
         id: MatchId,
         /// Which of its graphs.
         graph: u32,
-        /// The model.
         #[serde(with = "shared")]
         model: Arc<[f32]>,
     },
     /// A device reads the other's message.
     Meet {
-        /// Of which match.
         id: MatchId,
-        /// Its number.
         step: u32,
         /// Which of the device's graphs.
         graph: u32,
         /// What the device had, and what came.
         parts: Box<(Held, Matrix)>,
-        /// The model.
         #[serde(with = "shared")]
         model: Arc<[f32]>,
     },
     /// The service compares two representations.
     Score {
-        /// Of which match.
         id: MatchId,
-        /// Who was invited.
         invited: u32,
         /// The initiator's and the other's.
         sent: Box<[Matrix; 2]>,
-        /// The model.
         #[serde(with = "shared")]
         model: Arc<[f32]>,
     },
@@ -71,26 +63,18 @@ pub enum Work {
 pub enum Done {
     /// A device's part of a match.
     Held {
-        /// Of which match.
         id: MatchId,
-        /// The part.
         held: Held,
     },
-    /// A score.
     Scored {
-        /// With its match.
         scored: Scored,
     },
 }
 
-/// A finished match.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scored {
-    /// Which.
     pub id: MatchId,
-    /// Who was invited.
     pub invited: u32,
-    /// Its score.
     pub score: f32,
 }
 
@@ -142,7 +126,6 @@ impl Ppgm {
         })
     }
 
-    /// The model's pieces.
     pub fn matcher(&self) -> &dyn Matcher {
         self.matcher.as_ref()
     }
@@ -157,8 +140,9 @@ impl Ppgm {
         self.params.size.hidden as usize
     }
 
-    /// Operations of a device's step on one of its graphs: the products of its nodes with square matrices of the hidden width, of
-    /// which the encoder has as many as layers and each attention two.
+    /// Operations of a device's step on one of its graphs: the products of its nodes with square
+    /// matrices of the hidden width, of which the encoder has as many as layers and each attention
+    /// two.
     pub(super) fn cost(&self, graph: &Input, step: u32) -> f64 {
         let nodes = graph.n_nodes() as f64;
         let width = f64::from(self.params.size.hidden);

@@ -17,7 +17,6 @@ const WHICH: Purpose = Purpose(*b"pp-graph");
 /// The timer of the next match; the others belong to open ones.
 const NEXT: TimerId = TimerId(0);
 
-/// A device's state.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Client {
     #[serde(with = "shared")]
@@ -27,7 +26,8 @@ pub struct Client {
     n_timers: u32,
     /// Nanoseconds from the beginning of each own match to its score.
     pub(super) latencies: Vec<u64>,
-    /// Matches in which the device took part to the end, and with which of its graphs: the view from above, for checks.
+    /// Matches in which the device took part to the end, and with which of its graphs: the view
+    /// from above, for checks.
     pub(super) played: Vec<(MatchId, u32)>,
 }
 
@@ -105,7 +105,8 @@ impl Client {
         Ok(())
     }
 
-    /// Sends a message to a device that was away again, unless its match is over by now; gives the match up if that was the last time.
+    /// Sends a message to a device that was away again, unless its match is over by now; gives the
+    /// match up if that was the last time.
     fn repeat(&mut self, to: ClientId, message: Peer, retries: u32, cx: Cx<'_, '_>) {
         let (Peer::Exchange(id, ..) | Peer::PackedExchange(id, ..) | Peer::Invite(id)) = message;
         let Some(at) = self.open.iter().position(|open| open.id == id) else {
@@ -118,7 +119,8 @@ impl Client {
         cx.send_peer_noted(to, message, left);
     }
 
-    /// A message of a match has come, of its number and with these numbers. The first of a match invites to it.
+    /// A message of a match has come, of its number and with these numbers. The first of a match
+    /// invites to it.
     fn hear(
         &mut self,
         system: &Ppgm,

@@ -1,4 +1,5 @@
-//! The graphs of a data set as the models read them, who trains, validates and tests, and what an attacker wants to know.
+//! The graphs of a data set as the models read them, who trains, validates and tests, and what an
+//! attacker wants to know.
 
 use super::edits::{self, Edits};
 use super::matcher::Input;
@@ -18,11 +19,9 @@ const ENOUGH_CLASSES: u32 = 16;
 
 /// Graphs, classes and properties, split by class.
 pub struct Data {
-    /// Every graph.
     pub inputs: Vec<Input>,
     /// How far they are from each other, where models learn that.
     pub edits: Option<Edits>,
-    /// Each graph's class.
     pub classes: Vec<u32>,
     /// What an attacker wants to know of each graph.
     pub properties: Vec<u32>,
@@ -47,7 +46,8 @@ impl Data {
     ///
     /// # Errors
     ///
-    /// Graphs without classes, features or properties, too few classes to split them, and a property that all graphs share.
+    /// Graphs without classes, features or properties, too few classes to split them, and a
+    /// property that all graphs share.
     pub fn new(params: &Params, source: &Source<'_>) -> Result<Data, StrategyError> {
         let (dataset, streams) = (source.dataset, source.streams);
         let (name, split, property) = (&dataset.name, params.split, params.attack.property.as_deref());
@@ -154,7 +154,8 @@ impl Data {
         self.joint.facets().map(facet).filter(differs).collect()
     }
 
-    /// What can be counted of every graph, by its name, as the quarter of the training graphs that it falls among.
+    /// What can be counted of every graph, by its name, as the quarter of the training graphs that
+    /// it falls among.
     pub(super) fn quarters(&self) -> Vec<(String, Vec<u32>)> {
         let count = |of: &dyn Fn(&Input) -> f64| self.quarter(self.inputs.iter().map(of).collect());
         // As if every graph were in one piece, as control flow is.

@@ -1,13 +1,15 @@
 //! What a student learns from a frozen teacher besides the targets.
 //!
-//! C. Qin et al., NeurIPS 2021 ([`super::matcher::Egsc`]): of a pair's joint vector `h_AB` both networks make `h_AB − h_AA` and
-//! `h_AB − h_BB`, and the student's should be like the teacher's: number by number, by the distances between the pairs of a batch, or by
-//! the angles between three of them (W. Park et al. Relational Knowledge Distillation. CVPR 2019). Unlike likeness is
+//! C. Qin et al., NeurIPS 2021 ([`super::matcher::Egsc`]): of a pair's joint vector `h_AB` both
+//! networks make `h_AB − h_AA` and `h_AB − h_BB`, and the student's should be like the teacher's:
+//! number by number, by the distances between the pairs of a batch, or by the angles between three
+//! of them (W. Park et al. Relational Knowledge Distillation. CVPR 2019). Unlike likeness is
 //! `min(x²/2, |x| − 1/2)`, whichever continues the other at 1.
 //!
-//! Deviations from the authors' program: the teacher's batch norm has its running statistics; the second head, which never learns
-//! there, is left out, and with it the error that stands in its place is the first head's once more. `rec_head` is what was meant: the
-//! second head says the target from both differences side by side, and its own error stands there.
+//! Deviations from the authors' program: the teacher's batch norm has its running statistics; the
+//! second head, which never learns there, is left out, and with it the error that stands in its
+//! place is the first head's once more. `rec_head` is what was meant: the second head says the
+//! target from both differences side by side, and its own error stands there.
 
 use super::matcher::{Input, Matcher, Matrix, Stages};
 use super::options::Distillation;
@@ -19,7 +21,8 @@ use rayon::prelude::*;
 /// Graphs that one thread reads at a time.
 const CHUNK: usize = 16;
 
-/// Pairs of the batch beside whose summed error the likeness stands. An error that is a mean has it beside a 128th.
+/// Pairs of the batch beside whose summed error the likeness stands. An error that is a mean has it
+/// beside a 128th.
 const PAIRS: f32 = 128.0;
 
 /// A trained model, and what it makes of every graph.
@@ -94,7 +97,8 @@ pub(super) struct Lessons {
 }
 
 impl Lessons {
-    /// The error of a student and of its second head, or twice its own where it has none, and how unlike its teacher it is.
+    /// The error of a student and of its second head, or twice its own where it has none, and how
+    /// unlike its teacher it is.
     pub(super) fn loss<'g>(
         &'g self,
         matcher: &'g dyn Matcher,
@@ -138,7 +142,6 @@ fn decomposed<'g>(matcher: &'g dyn Matcher, tape: &mut Tape<'g>, pairs: &[[Var; 
     rows.map(|rows| tape.concat_rows(&rows))
 }
 
-/// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Relation {
     Values,
@@ -268,7 +271,8 @@ impl Function for Like {
 mod tests {
     use super::*;
 
-    /// Against differences of the loss, where rows lie apart, on one another, and far from the teacher's.
+    /// Against differences of the loss, where rows lie apart, on one another, and far from the
+    /// teacher's.
     #[test]
     fn gradients_agree_with_differences() {
         let shown: Vec<f32> = (0..15).map(|k| (1.7 * k as f32).sin()).collect();

@@ -1,8 +1,10 @@
-//! Similarities of small graphs by their exact edit distance: what EGSC is made for, in place of classes that match or do not.
+//! Similarities of small graphs by their exact edit distance: what EGSC is made for, in place of
+//! classes that match or do not.
 //!
-//! A pair's similarity is `exp(−2 GED / (n_1 + n_2))`. An epoch has as many pairs as training graphs, two random orders of them side by
-//! side. Every test graph is asked for among all training graphs. Nodes bring their degree alone, one of as many columns as there are
-//! degrees: labels cost nothing to change, so they would tell a model nothing.
+//! A pair's similarity is `exp(−2 GED / (n_1 + n_2))`. An epoch has as many pairs as training
+//! graphs, two random orders of them side by side. Every test graph is asked for among all training
+//! graphs. Nodes bring their degree alone, one of as many columns as there are degrees: labels cost
+//! nothing to change, so they would tell a model nothing.
 
 use super::matcher::Input;
 use super::options::{Form, Task};
@@ -22,7 +24,6 @@ const VALIDATED_WITH: usize = 8;
 pub struct Edits {
     /// By training graph, then by graph.
     distances: Vec<Vec<u32>>,
-    /// Nodes and edges.
     sizes: Vec<[usize; 2]>,
     train: Vec<u32>,
     test: Vec<u32>,
@@ -35,8 +36,8 @@ pub struct Edits {
 pub struct Told {
     /// The mean squared error over all test graphs with all training graphs.
     pub mse: f64,
-    /// Means over test graphs: Spearman's ρ and Kendall's τ between scores and similarities of the training graphs, and the shares of
-    /// the first 10 and 20 by score that are among the nearest.
+    /// Means over test graphs: Spearman's ρ and Kendall's τ between scores and similarities of the
+    /// training graphs, and the shares of the first 10 and 20 by score that are among the nearest.
     pub ranks: [f64; 4],
 }
 
@@ -153,14 +154,16 @@ impl Edits {
         error.is_finite().then_some(error)
     }
 
-    /// How well similarities to training graphs are told; `None` if a score is no number, or there are fewer than 20 to rank.
+    /// How well similarities to training graphs are told; `None` if a score is no number, or there
+    /// are fewer than 20 to rank.
     pub(super) fn told(&self, graphs: &[Input], deployed: &Deployed<'_>) -> Option<Told> {
         let pairs = self.asked();
         let scores = self.scores(graphs, &pairs, deployed);
         self.judge(&pairs, &scores)
     }
 
-    /// The same for who counts nodes and edges, and takes how many more one graph has for the distance, which is never more.
+    /// The same for who counts nodes and edges, and takes how many more one graph has for the
+    /// distance, which is never more.
     pub(super) fn counted(&self) -> Option<Told> {
         let pairs = self.asked();
         let score = |pair: &Pair| {

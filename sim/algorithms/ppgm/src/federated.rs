@@ -1,4 +1,5 @@
-//! PPGM trained over the devices themselves: federated averaging in place of one place that holds all raw pairs.
+//! PPGM trained over the devices themselves: federated averaging in place of one place that holds
+//! all raw pairs.
 //!
 //! The paper trains centrally. Here a device makes pairs of its own graphs, where they are of two
 //! classes or more, and the weights travel in rounds ([`folkmoot_rounds`] has the message table),
@@ -18,13 +19,13 @@ use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::PairSampler;
 use folkmoot_learning::Layout;
-use folkmoot_parts::{Rules, part};
-use folkmoot_rounds::{Protocol, RoundEnd, RoundStudy, Rounds, Task, Trained, Trains, Watched};
+use folkmoot_parts::{Rules, component};
+use folkmoot_rounds::{Protocol, RoundEnd, RoundEvaluator, Rounds, Task, Trained, Trains, Watched};
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use std::sync::Arc;
 
 /// The parameters of [`Federated`].
-#[part(
+#[component(
     name = "FederatedPpgm",
     about = "PPGM trained by federated averaging over the devices",
     rules
@@ -42,22 +43,22 @@ pub struct Params {
     /// The property that the eavesdropper infers; all of them together where it is left out.
     pub property: Option<String>,
     /// Rounds: aggregation, server optimizer, privacy, codecs.
-    #[part(default = Protocol { rounds: 50, ..Protocol::default() })]
+    #[component(default = Protocol { rounds: 50, ..Protocol::default() })]
     pub protocol: Protocol,
 }
 
 /// A device's training in one round.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Local {
     /// Passes over its graphs, each with one pair that matches and one that does not.
-    #[part(default = 1, in = 1..=100_000)]
+    #[component(default = 1, in = 1..=100_000)]
     pub epochs: u32,
     /// Pairs a step.
-    #[part(default = 10, in = 1..=10_000)]
+    #[component(default = 10, in = 1..=10_000)]
     pub batch_pairs: u32,
     /// The rate of Adam.
-    #[part(default = 0.0005, above = 0, in = 1e-8..=10, alias = "rate")]
+    #[component(default = 0.0005, above = 0, in = 1e-8..=10, alias = "rate")]
     pub learning_rate: f64,
 }
 
@@ -150,7 +151,7 @@ impl Algorithm for Params {
         let n_with_pairs = owners.owned.iter().filter(|own| own.sampler.is_some()).count();
         Ok(Shared {
             shards: Box::new(owners),
-            study: Box::new(Watched(Leak {
+            evaluator: Box::new(Watched(Leak {
                 data,
                 streams: source.streams,
                 n_with_pairs,
@@ -159,7 +160,8 @@ impl Algorithm for Params {
     }
 }
 
-/// All that one device holds: its training graphs, and how it draws pairs of them, if they are of two classes or more.
+/// All that one device holds: its training graphs, and how it draws pairs of them, if they are of
+/// two classes or more.
 pub struct OwnPairs {
     graphs: Vec<Input>,
     sampler: Option<PairSampler>,
@@ -258,7 +260,7 @@ struct Leak {
     n_with_pairs: usize,
 }
 
-impl RoundStudy<Federated> for Leak {
+impl RoundEvaluator<Federated> for Leak {
     fn after_round(&self, task: &Federated, _: Round, parameters: &[f32], sheet: &mut Sheet) {
         let deployed = task.ppgm.deployed(parameters, self.streams);
         for (split, pairs) in [("validation", &self.data.validation), ("test", &self.data.test)] {

@@ -1,4 +1,5 @@
-//! The whole of what precedes deployment: training, the choice of a model, and what it is worth to users and to eavesdroppers.
+//! The whole of what precedes deployment: training, the choice of a model, and what it is worth to
+//! users and to eavesdroppers.
 
 use super::attack::reconstruct;
 use super::distillation::Teacher;
@@ -16,15 +17,15 @@ const TEACHER: Purpose = Purpose(*b"pp-teach");
 /// A trained model and its history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Learned {
-    /// The chosen model.
     pub parameters: Vec<f32>,
     /// The epoch after which it stood so; 0 is the model before training.
     pub chosen_epoch: u32,
-    /// Every epoch.
     pub epochs: Vec<Epoch>,
-    /// The epoch after which a parameter or a score of a validation pair was not a finite number: training ends there.
+    /// The epoch after which a parameter or a score of a validation pair was not a finite number:
+    /// training ends there.
     pub diverged_in: Option<u32>,
-    /// What the model was worth before training, on the way where the card asks for it, and as chosen, in this order.
+    /// What the model was worth before training, on the way where the card asks for it, and as
+    /// chosen, in this order.
     pub measured: Vec<Measured>,
     /// What its teacher was worth, if it had one.
     pub teacher: Option<Measured>,
@@ -49,8 +50,9 @@ impl Learned {
 pub struct Epoch {
     /// The mean squared error over the training pairs, while they were learned from.
     pub loss: f64,
-    /// What chooses, the greater the better: the area under the ROC curve of the validation pairs after it, or less their mean squared
-    /// error where similarities are learned; `None` if a score is no number.
+    /// What chooses, the greater the better: the area under the ROC curve of the validation pairs
+    /// after it, or less their mean squared error where similarities are learned; `None` if a score
+    /// is no number.
     pub validation: Option<f64>,
 }
 
@@ -122,7 +124,8 @@ impl View<'_> {
                 None => deployed.auc(&data.inputs, &data.validation),
             };
             learned.epochs.push(Epoch { loss, validation });
-            // Validation has pairs of both kinds, so nothing but a score that is no number leaves it without an area.
+            // Validation has pairs of both kinds, so nothing but a score that is no number leaves
+            // it without an area.
             if validation.is_none() || !trainer.parameters().iter().all(|x| x.is_finite()) {
                 learned.diverged_in = Some(epoch);
                 return learned;

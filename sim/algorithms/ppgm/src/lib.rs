@@ -1,10 +1,10 @@
 //! PPGM: two devices score the similarity of their graphs without sending a node's representation.
 //!
-//! Y. Hou, W. X. Zhao, Y. Li, J.-R. Wen. Privacy-Preserved Neural Graph Similarity Learning. ICDM 2022.
-//! <https://arxiv.org/abs/2210.11730>
+//! Y. Hou, W. X. Zhao, Y. Li, J.-R. Wen. Privacy-Preserved Neural Graph Similarity Learning. ICDM
+//! 2022. <https://arxiv.org/abs/2210.11730>
 //!
-//! The paper's *user device* is our client, its *matching service* our server. Training is central, on raw pairs and before
-//! deployment, so outside the threat model: no message stands for it.
+//! The paper's *user device* is our client, its *matching service* our server. Training is central,
+//! on raw pairs and before deployment, so outside the threat model: no message stands for it.
 //!
 //! | exchange   | direction | payload                                                        | bytes        |
 //! |------------|-----------|----------------------------------------------------------------|--------------|
@@ -14,19 +14,23 @@
 //! | `result`   | uplink    | number, then o (d), or what the model sends there              | 8 + 4 d      |
 //! | `score`    | downlink  | number and score, to both devices                              | 12           |
 //!
-//! With a `codec` the numbers of `exchange` and `result` take the bytes that it gives them, and 4 more for the number of rows, as
-//! `packed_exchange` and `packed_result`.
+//! With a `codec` the numbers of `exchange` and `result` take the bytes that it gives them, and 4
+//! more for the number of rows, as `packed_exchange` and `packed_result`.
 //!
-//! The paper's sizes lack the number of the match, without which a device could take part in one at a time only. SGNN, SGNN with
-//! noise, SimGNN, GMN, GraphSim, MGMN, H2MN and EGSC's two networks run in the same protocol; what leaves a device there is what
-//! [`matcher`] says of each. EGSC's student learns from a teacher who is trained before it, on other draws ([`distillation`]).
-//! The noise of SGNN_LDP is drawn anew for every vector that is sent, so wherever a model is measured, and not in training, where
-//! nothing is sent. Its numbers have no bound, so it keeps no budget; `SgnnPrivate`, which is no model of the paper, keeps one.
+//! The paper's sizes lack the number of the match, without which a device could take part in one at
+//! a time only. SGNN, SGNN with noise, SimGNN, GMN, GraphSim, MGMN, H2MN and EGSC's two networks
+//! run in the same protocol; what leaves a device there is what [`matcher`] says of each. EGSC's
+//! student learns from a teacher who is trained before it, on other draws ([`distillation`]). The
+//! noise of SGNN_LDP is drawn anew for every vector that is sent, so wherever a model is measured,
+//! and not in training, where nothing is sent. Its numbers have no bound, so it keeps no budget;
+//! `SgnnPrivate`, which is no model of the paper, keeps one.
 //!
-//! A device begins matches with devices at random, at random times. A message to a device that is away is repeated after a time-out
-//! while its sender still waits for a score; a match without one after `deployment.patience_s` is lost.
+//! A device begins matches with devices at random, at random times. A message to a device that is
+//! away is repeated after a time-out while its sender still waits for a score; a match without one
+//! after `deployment.patience_s` is lost.
 //!
-//! Deviations from the paper: none of the text by `variant: AsPublished` but the number of a match; see `options` for the others.
+//! Deviations from the paper: none of the text by `variant: AsPublished` but the number of a match;
+//! see `options` for the others.
 
 mod algorithm;
 pub mod attack;
@@ -117,7 +121,7 @@ impl Algorithm for Params {
         let data = Arc::new(data);
         Ok(Shared {
             shards: Box::new(Graphs::new(Arc::clone(&data), source)),
-            study: Box::new(Watch::new(data, source.streams)),
+            evaluator: Box::new(Watch::new(data, source.streams)),
         })
     }
 }

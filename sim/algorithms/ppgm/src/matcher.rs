@@ -1,9 +1,12 @@
-//! Models that two devices run together: what each computes alone, what it sends, and what the service makes of it.
+//! Models that two devices run together: what each computes alone, what it sends, and what the
+//! service makes of it.
 //!
-//! A [`Matcher`] is cut where its messages are. [`begin`](Matcher::begin) reads a device's own graph; each
-//! [`meet`](Matcher::meet) reads one message of the other device; [`score`](Matcher::score) reads what both sent to the service.
-//! Training runs all of it on one tape and several devices at a time, the simulated devices run it piece by piece with [`Stages`];
-//! the bits are the same, because a row of an operation's result depends on the rows of its operands alone.
+//! A [`Matcher`] is cut where its messages are. [`begin`](Matcher::begin) reads a device's own
+//! graph; each [`meet`](Matcher::meet) reads one message of the other device;
+//! [`score`](Matcher::score) reads what both sent to the service. Training runs all of it on one
+//! tape and several devices at a time, the simulated devices run it piece by piece with [`Stages`];
+//! the bits are the same, because a row of an operation's result depends on the rows of its
+//! operands alone.
 
 mod codes;
 mod egsc;
@@ -38,7 +41,6 @@ pub struct Side {
     pub sent: Option<Var>,
 }
 
-/// What scores mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
     /// From -1 to 1: a cosine.
@@ -61,7 +63,6 @@ pub trait Matcher: Send + Sync {
     /// Whether single nodes can be told apart in what leaves a device.
     fn sends_nodes(&self) -> bool;
 
-    /// What scores mean.
     fn range(&self) -> Range;
 
     /// Whether training draws noise, besides what is dropped.
@@ -69,15 +70,18 @@ pub trait Matcher: Send + Sync {
         false
     }
 
-    /// Whether a graph's numbers depend in training on the others of its batch, which is then computed in one piece.
+    /// Whether a graph's numbers depend in training on the others of its batch, which is then
+    /// computed in one piece.
     fn reads_batch(&self) -> bool {
         false
     }
 
-    /// Devices' parts before any message. In training there are draws where anything is dropped or drawn, or a batch is read.
+    /// Devices' parts before any message. In training there are draws where anything is dropped or
+    /// drawn, or a batch is read.
     fn begin<'g>(&'g self, tape: &mut Tape<'g>, graphs: &[&'g Input], drops: Drops<'_>) -> Vec<Side>;
 
-    /// Their parts after the others' messages number `step`, from 0; called for each of [`n_exchanges`](Self::n_exchanges).
+    /// Their parts after the others' messages number `step`, from 0; called for each of
+    /// [`n_exchanges`](Self::n_exchanges).
     ///
     /// # Panics
     ///
@@ -99,8 +103,8 @@ pub trait Matcher: Send + Sync {
         None
     }
 
-    /// What a second head says of pairs in training, a row each, from their [`joint`](Self::joint) vectors less those of either graph with
-    /// itself, if there is one.
+    /// What a second head says of pairs in training, a row each, from their [`joint`](Self::joint)
+    /// vectors less those of either graph with itself, if there is one.
     fn recovered(&self, _tape: &mut Tape<'_>, _decomposed: [Var; 2]) -> Option<Var> {
         None
     }
@@ -108,12 +112,14 @@ pub trait Matcher: Send + Sync {
     /// The score of what two devices sent to the service; shape `(1, 1)`.
     fn score<'g>(&'g self, tape: &mut Tape<'g>, first: Var, second: Var) -> Var;
 
-    /// A message as one row, for whoever reads it: the mean of its rows, but where they are of several kinds.
+    /// A message as one row, for whoever reads it: the mean of its rows, but where they are of
+    /// several kinds.
     fn pooled(&self, message: &Matrix) -> Vec<f32> {
         message.mean_row()
     }
 
-    /// The shape of message number `step` to the other device, for a graph of `n_nodes`; none from the last exchange on.
+    /// The shape of message number `step` to the other device, for a graph of `n_nodes`; none from
+    /// the last exchange on.
     fn sent_shape(&self, _step: u32, _n_nodes: usize) -> Option<(usize, usize)> {
         None
     }
@@ -154,7 +160,6 @@ pub fn build(model: Model, size: &Size, form: &Form, n_features: usize) -> Box<d
 /// A matrix in memory of its own, row-major: what travels, and what waits for a message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Matrix {
-    /// Its columns.
     pub n_columns: u32,
     /// Its elements, row after row.
     pub data: Vec<f32>,
@@ -169,7 +174,6 @@ impl Matrix {
         }
     }
 
-    /// Its shape.
     pub fn shape(&self) -> (usize, usize) {
         let columns = self.n_columns as usize;
         (self.data.len().checked_div(columns).unwrap_or(0), columns)
@@ -187,7 +191,8 @@ impl Matrix {
         sums.into_iter().map(|sum| (sum / rows.max(1) as f64) as f32).collect()
     }
 
-    /// Its rows, how many, as a codec packs them. None by a codec that leaves numbers as they are, and of numbers that are not finite.
+    /// Its rows, how many, as a codec packs them. None by a codec that leaves numbers as they are,
+    /// and of numbers that are not finite.
     pub fn packed(&self, codec: &dyn Codec, rng: &mut SimRng) -> Option<(u32, Packed)> {
         if codec.is_plain() || first_not_finite(&self.data).is_some() {
             return None;
@@ -239,7 +244,8 @@ impl Held {
     }
 }
 
-/// A model cut into pieces that run one at a time, on a tape of this thread that holds the parameters.
+/// A model cut into pieces that run one at a time, on a tape of this thread that holds the
+/// parameters.
 pub struct Stages<'t, 'g> {
     matcher: &'g dyn Matcher,
     tape: &'t mut Tape<'g>,
@@ -317,7 +323,8 @@ pub struct Exchanged {
     pub results: [Matrix; 2],
 }
 
-/// Runs every exchange of pairs on one tape; the two sides of a pair follow each other. `each` gets the messages of each exchange.
+/// Runs every exchange of pairs on one tape; the two sides of a pair follow each other. `each` gets
+/// the messages of each exchange.
 pub(crate) fn exchange<'g>(
     matcher: &'g dyn Matcher,
     tape: &mut Tape<'g>,

@@ -1,4 +1,5 @@
-//! PPGM's messages and their layouts. Matrices are row-major and without a shape, which the model says.
+//! PPGM's messages and their layouts. Matrices are row-major and without a shape, which the model
+//! says.
 
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
@@ -31,7 +32,8 @@ messages! {
     pub enum Peer {
         /// By the model that exchanges nothing: take part in a match.
         1, "match", "invite" => Invite(id: MatchId),
-        /// What one sends the other, after the exchange's number from 0. The first of a match invites to it.
+        /// What one sends the other, after the exchange's number from 0. The first of a match
+        /// invites to it.
         2, "match", "exchange" => Exchange(id: MatchId, step: u32, rows: Vec<f32>),
         /// The same as a codec has packed it, and how many rows it has.
         5, "match", "packed_exchange" => PackedExchange(id: MatchId, step: u32, n_rows: u32, rows: Packed),

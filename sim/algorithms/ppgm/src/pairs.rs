@@ -1,4 +1,5 @@
-//! Pairs scored as devices and service would: each graph begun once, each pair exchanged and scored, in parallel.
+//! Pairs scored as devices and service would: each graph begun once, each pair exchanged and
+//! scored, in parallel.
 
 use super::matcher::{Exchanged, Held, Input, Matcher, Matrix, Stages};
 use super::options::{Noise, Padding};
@@ -21,9 +22,7 @@ const CHUNK: usize = 16;
 /// A model as it is deployed.
 #[derive(Clone, Copy)]
 pub struct Deployed<'a> {
-    /// The model.
     pub matcher: &'a dyn Matcher,
-    /// Its parameters.
     pub parameters: &'a [f32],
     /// Noise on what is sent to the service.
     pub noise: Option<Noise>,
@@ -33,18 +32,17 @@ pub struct Deployed<'a> {
     pub padding: (Padding, usize),
     /// Where noise and random rounding come from.
     pub streams: Streams,
-    /// Which of them.
     pub purpose: Purpose,
 }
 
 /// What an eavesdropper reads of one pair, and its score.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed<'a> {
-    /// The messages between the devices, if there are any: those of the pair's first graph, then the other's.
+    /// The messages between the devices, if there are any: those of the pair's first graph, then
+    /// the other's.
     pub sent: [&'a [Matrix]; 2],
     /// The messages to the service.
     pub results: &'a [Matrix; 2],
-    /// The service's score.
     pub score: f32,
 }
 
@@ -149,7 +147,8 @@ impl<'a> Deployed<'a> {
         pairs.iter().zip(&exchanged).zip(scores).map(seen).collect()
     }
 
-    /// What devices send that pack their messages, exchange by exchange: each reads what the other's has kept.
+    /// What devices send that pack their messages, exchange by exchange: each reads what the
+    /// other's has kept.
     fn exchange_packed(&self, begun: &Begun<'_>, first: usize, pairs: &[Pair]) -> Vec<Exchanged> {
         let start = |pair: &Pair| begun.places(pair).map(|at| begun.held[at].clone());
         let mut held: Vec<[Held; 2]> = pairs.iter().map(start).collect();
@@ -181,7 +180,8 @@ impl<'a> Deployed<'a> {
         held.into_iter().zip(sent).map(exchanged).collect()
     }
 
-    /// Leaves of a message what the codec keeps of it. `step` is the message's number, `at` its place among all.
+    /// Leaves of a message what the codec keeps of it. `step` is the message's number, `at` its
+    /// place among all.
     fn send(&self, message: &mut Matrix, step: u32, at: usize) {
         if let Some((n_rows, packed)) = message.packed(self.codec, &mut self.rng(Round(1 + step), at)) {
             let opened = Matrix::opened(self.codec, (n_rows, message.n_columns), &packed);

@@ -2,10 +2,10 @@
 
 use super::options::{Attack, Deployment, Distillation, Form, Model, Size, Split, Task, Thorough, Training, Variant};
 use folkmoot_codecs::Codec;
-use folkmoot_parts::{Chosen, Rules, part};
+use folkmoot_parts::{Chosen, Rules, component};
 
 /// The parameters of [`super::Ppgm`]. Defaults are the paper's.
-#[part(
+#[component(
     name = "Ppgm",
     about = "similarity of two devices' graphs without sending their nodes (ICDM 2022)",
     rules
@@ -16,8 +16,9 @@ pub struct Params {
     pub variant: Variant,
     /// What is learned and sent.
     pub model: Model,
-    /// How what leaves a device in a match is packed, once it is trained: g or what the model sends there, and what goes to the service. It
-    /// must send every number. Whoever overhears a match reads what came.
+    /// How what leaves a device in a match is packed, once it is trained: g or what the model sends
+    /// there, and what goes to the service. It must send every number. Whoever overhears a match
+    /// reads what came.
     pub codec: Chosen<dyn Codec>,
     /// What its scores are to say.
     pub task: Task,
@@ -29,9 +30,10 @@ pub struct Params {
     pub split: Split,
     /// Training, which is central and before all else.
     pub training: Training,
-    /// A model that a run has kept, in the place of training: its `model.npy`, relative to a data folder or absolute. It is attacked, measured
-    /// and deployed as that of a training would be; nothing is said of the way to it, or of a teacher. Keep that run's data, task, model, size, form,
-    /// seed and split, or graphs that it trained on test it.
+    /// A model that a run has kept, in the place of training: its `model.npy`, relative to a data
+    /// folder or absolute. It is attacked, measured and deployed as that of a training would be;
+    /// nothing is said of the way to it, or of a teacher. Keep that run's data, task, model, size,
+    /// form, seed and split, or graphs that it trained on test it.
     pub trained: Option<String>,
     /// Whether the chosen model is kept, as `model.npy`.
     pub keep_model: bool,

@@ -27,7 +27,7 @@ impl Watch {
     }
 }
 
-impl Study<Ppgm> for Watch {
+impl Evaluator<Ppgm> for Watch {
     fn at_end(&self, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
         deployment(end, sheet);
     }
@@ -168,7 +168,8 @@ fn deployment(end: &End<'_, Ppgm>, sheet: &mut Sheet) {
     }
 }
 
-/// How many of the first scores of devices differ in any bit from those of the same pairs computed in memory.
+/// How many of the first scores of devices differ in any bit from those of the same pairs computed
+/// in memory.
 fn unlike(view: &View<'_>, end: &End<'_, Ppgm>, sheet: &mut Sheet) {
     // Noise, and where a codec rounds at random, are drawn anew for every message.
     let is_drawn = view.ppgm.noise.is_some() || view.ppgm.params.codec.is_random();

@@ -1,4 +1,5 @@
-//! The matching service: it trains before anything else, hands out the model, and compares what devices send it.
+//! The matching service: it trains before anything else, hands out the model, and compares what
+//! devices send it.
 
 use super::algorithm::{Done, Ppgm, Scored, Work};
 use super::learned::Learned;
@@ -12,7 +13,6 @@ use std::sync::Arc;
 /// Training takes the service no time.
 const TRAINED: TimerId = TimerId(0);
 
-/// The service's state.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Server {
     /// What training before deployment has come to.

@@ -1,4 +1,5 @@
-//! What is measured of PPGM: what its similarity is worth, what matches cost, and what messages give away.
+//! What is measured of PPGM: what its similarity is worth, what matches cost, and what messages
+//! give away.
 
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::term::{Answering, Asked, Weighed};

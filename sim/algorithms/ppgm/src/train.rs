@@ -13,8 +13,9 @@ use rayon::prelude::*;
 
 const DROPS: Purpose = Purpose(*b"pp-drops");
 
-/// Pairs whose gradient is computed on one thread: the parts of a batch are summed in their order, so the sum depends on the
-/// batch alone. Two parts share the ten pairs of the published batch; a batch that is read as a whole is one part.
+/// Pairs whose gradient is computed on one thread: the parts of a batch are summed in their order,
+/// so the sum depends on the batch alone. Two parts share the ten pairs of the published batch; a
+/// batch that is read as a whole is one part.
 const PART: usize = 5;
 
 /// A model under training.
@@ -36,7 +37,6 @@ pub struct Trainer<'a> {
 #[derive(Default)]
 struct Part {
     gradient: Vec<f32>,
-    /// The running statistics.
     buffers: Vec<f32>,
     loss: f64,
 }

@@ -4,13 +4,11 @@ use super::algorithm::Ppgm;
 use super::data::Data;
 use folkmoot_engine::prelude::*;
 
-/// All that it takes to train and to measure: the system, all raw pairs, and the streams of the run.
+/// All that it takes to train and to measure: the system, all raw pairs, and the streams of the
+/// run.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
-    /// The system.
     pub ppgm: &'a Ppgm,
-    /// The graphs.
     pub data: &'a Data,
-    /// The streams.
     pub streams: Streams,
 }

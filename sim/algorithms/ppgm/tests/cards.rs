@@ -1,5 +1,5 @@
-//! Cards of PPGM from their text to their run directories: models that a run has kept are attacked afterwards as they would have been
-//! then, and refused where they are of something else.
+//! Cards of PPGM from their text to their run directories: models that a run has kept are attacked
+//! afterwards as they would have been then, and refused where they are of something else.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
 use folkmoot_checks::cards::{Cards, played};
@@ -44,7 +44,8 @@ fn a_model_is_attacked_afterwards_as_it_would_have_been_then() {
     let attacks = ["then", "afterwards"].map(|out| fs::read(dir.join(out).join("artifacts/attacks.csv")).unwrap());
     assert_eq!(attacks[0], attacks[1]);
     assert!(afterwards.summary.contains_key("leak_auc_with_one"));
-    // Nothing was trained, of which there would be epochs to tell; all else is the same, matches of clients, too.
+    // Nothing was trained, of which there would be epochs to tell; all else is the same, matches of
+    // clients, too.
     let of_training = |name: &str| ["chosen_epoch", "validation_auc"].contains(&name) || name.contains("[epoch=");
     assert!(then.summary.keys().filter(|name| of_training(name)).count() > 2);
     for (name, value) in &then.summary {
@@ -123,7 +124,8 @@ fn function_of_50_blocks() -> String {
     format!("{{\"n_num\":50,\"succs\":[{succs},[]],\"features\":[{features}],\"fname\":\"f\"}}\n")
 }
 
-/// A small PPGM in a new folder on two binaries of FFmpeg, each of these functions, with a property to infer.
+/// A small PPGM in a new folder on two binaries of FFmpeg, each of these functions, with a property
+/// to infer.
 fn compare_functions(name: &str, binaries: [(&str, &[String]); 2], property: &str) -> Result<RunDir, String> {
     let dir = folder(name);
     let set = dir.join("acfg/ffmpeg_6ACFG_min50_max200");

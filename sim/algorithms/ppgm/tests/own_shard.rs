@@ -4,8 +4,8 @@
 use folkmoot_checks::{Change, check, data, holds, play};
 use folkmoot_ppgm::{Params, federated, only};
 
-/// Training is the trusted set-up that PPGM declares: the model that the server hands out knows all graphs. Untrained, what devices say
-/// is still theirs.
+/// Training is the trusted set-up that PPGM declares: the model that the server hands out knows all
+/// graphs. Untrained, what devices say is still theirs.
 #[test]
 fn in_ppgm() {
     let small =

@@ -1,5 +1,5 @@
-//! PPGM as a run: the pieces against the whole, the protocol against its message table, what an eavesdropper learns where there is
-//! something to learn and where there is nothing, and data that are wrong.
+//! PPGM as a run: pieces against the whole, messages against the table, what an eavesdropper learns
+//! with and without a signal, and wrong data.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
 use folkmoot_draws::{Purpose, Streams};
@@ -455,7 +455,8 @@ fn directed_graphs_are_read_from_successors() {
     assert_eq!(moved(Variant::AsReleased), [true, false]);
 }
 
-/// The area is 1/2 within 4 standard errors (about 0.03 for some 180 targets) where variants bear no mark, far above where they do.
+/// The area is 1/2 within 4 standard errors (about 0.03 for some 180 targets) where variants bear
+/// no mark, far above where they do.
 #[test]
 fn an_attack_succeeds_on_marks_and_on_nothing_else() {
     let attacked = |effect| {
@@ -473,7 +474,8 @@ fn an_attack_succeeds_on_marks_and_on_nothing_else() {
     }
 }
 
-/// Each difference between the attacker of the text and that of the released code changes what is inferred, and a variant sets all.
+/// Each difference between the attacker of the text and that of the released code changes what is
+/// inferred, and a variant sets all.
 #[test]
 fn attackers_differ_in_what_a_card_says_of_them() {
     let dataset = functions(60, 1.0, 2);
@@ -509,7 +511,8 @@ fn attackers_differ_in_what_a_card_says_of_them() {
     assert!(plain > 0.65 && inferred(released) > 0.65);
 }
 
-/// Nodes that took part in a propagation resemble their neighbours, where they leave as they are; PPGM lets none leave.
+/// Nodes that took part in a propagation resemble their neighbours, where they leave as they are;
+/// PPGM lets none leave.
 #[test]
 fn arcs_are_found_where_nodes_leave() {
     let dataset = functions(40, 0.3, 2);
@@ -521,7 +524,8 @@ fn arcs_are_found_where_nodes_leave() {
     for model in [Model::SimGnn, Model::GraphSim, Model::Mgmn, Model::H2mn] {
         assert!(found(model).unwrap() > 0.6, "{model:?}: {:?}", found(model));
     }
-    // One layer that mixes neighbours with the node itself and with the other graph hides them from a cosine.
+    // One layer that mixes neighbours with the node itself and with the other graph hides them from
+    // a cosine.
     let hidden = found(Model::Gmn).unwrap();
     assert!((hidden - 0.5).abs() < 0.1, "{hidden}");
     for model in [Model::Ppgm, Model::NoCodes, Model::Sgnn] {
@@ -529,7 +533,8 @@ fn arcs_are_found_where_nodes_leave() {
     }
 }
 
-/// The sum over a batch's parts is the batch's gradient: one step with small parts moves the model as a step on one tape would.
+/// The sum over a batch's parts is the batch's gradient: one step with small parts moves the model
+/// as a step on one tape would.
 #[test]
 fn a_step_minimises_the_mean_over_the_batch() {
     let dataset = functions(30, 0.3, 2);

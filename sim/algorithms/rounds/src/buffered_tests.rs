@@ -4,8 +4,8 @@ use super::tests::{Toy, firsts, play, protocol, slow, toy};
 use super::*;
 use folkmoot_engine::world::CohortSpec;
 
-/// Client 0 adds 1 in a second, client 1 adds 2 in two. Client 1's first update finds a model one round younger than its own,
-/// and so does client 0's second, begun just before that.
+/// Client 0 adds 1 in a second, client 1 adds 2 in two. Client 1's first update finds a model one
+/// round younger than its own, and so does client 0's second, begun just before that.
 #[test]
 fn a_buffer_takes_in_updates_of_any_age_and_discounts_them() {
     let protocol = Protocol {
@@ -71,7 +71,8 @@ fn a_cohort_trains_at_a_time_and_others_take_their_turns() {
     assert!(outcome.clients.iter().all(|row| row.rounds > 0));
 }
 
-/// As the first test, by FedAsync's mixing: `x ← (1 − a s) x + a s y` with the update's own model `y`.
+/// As the first test, by FedAsync's mixing: `x ← (1 − a s) x + a s y` with the update's own model
+/// `y`.
 #[test]
 fn mixing_takes_each_update_in_by_its_share_and_its_age() {
     let discount = Discount::InverseRoot;
@@ -86,7 +87,8 @@ fn mixing_takes_each_update_in_by_its_share_and_its_age() {
     };
     let models = |share| firsts(&play(task(), mixed(share), &slow()));
     let root = 0.5f64.sqrt();
-    // Client 0 adds 1 to what it was sent and client 1 adds 2: 0 and 1 start from 0; the next of client 0 from what its first has made.
+    // Client 0 adds 1 to what it was sent and client 1 adds 2: 0 and 1 start from 0; the next of
+    // client 0 from what its first has made.
     let x1 = 0.6;
     let x2 = (1.0 - 0.6 * root) * x1 + 0.6 * root * 2.0;
     for (got, expected) in models(0.6).into_iter().zip([x1, x2]) {

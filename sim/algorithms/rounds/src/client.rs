@@ -27,9 +27,11 @@ pub struct Client<E, K = (), T = ()> {
     /// What a codec that feeds back has left out of what was sent; nothing at first.
     #[serde(with = "shared")]
     memory: Arc<[f32]>,
-    /// What of its last masked change was sent, where a codec feeds back: only its sender can read it.
+    /// What of its last masked change was sent, where a codec feeds back: only its sender can read
+    /// it.
     masked: Vec<f32>,
-    /// In an exchange, what it has heard while it prepares what it says to what it heard before; without work under way none.
+    /// In an exchange, what it has heard while it prepares what it says to what it heard before;
+    /// without work under way none.
     waiting: Option<VecDeque<Heard<T>>>,
 }
 
@@ -181,7 +183,8 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
         self.kept = self.kept.take().map(lost);
     }
 
-    /// A client's part of the exchange: it says at once what takes no effort, and prepares what does; one thing after the other.
+    /// A client's part of the exchange: it says at once what takes no effort, and prepares what
+    /// does; one thing after the other.
     fn exchange<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R, Message = T>>(
         &mut self,
         rounds: &Rounds<R, P, X>,
@@ -336,7 +339,8 @@ fn send_plain<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(
 }
 
 impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
-    /// Sends the keys of the round, in which it is to send what is trained, or else these statistics.
+    /// Sends the keys of the round, in which it is to send what is trained, or else these
+    /// statistics.
     fn begin<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R>>(
         statistics: Option<Vec<f64>>,
         cx: &mut ClientContext<'_, Rounds<R, P, X>>,
@@ -411,7 +415,8 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
         Some(self.roster[at].1)
     }
 
-    /// Sends the masked update as soon as it is trained and the others' shares are here; gives what is to be kept then.
+    /// Sends the masked update as soon as it is trained and the others' shares are here; gives what
+    /// is to be kept then.
     fn send<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R>>(
         &mut self,
         rounds: &Rounds<R, P, X>,

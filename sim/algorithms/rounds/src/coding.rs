@@ -1,8 +1,9 @@
-//! Between numbers and what a codec makes of them: the model on its way to clients, and what they have learned on its way back.
+//! Between numbers and what a codec makes of them: the model on its way to clients, and what they
+//! have learned on its way back.
 //!
-//! Of an update the change is packed, of the numbers that learn; those that do not, such as running statistics, stand behind it as they are: in
-//! buffered aggregation their change, else themselves. The server adds a change to the model that it has, whatever its clients made of the
-//! packed one.
+//! Of an update the change is packed, of the numbers that learn; those that do not, such as running
+//! statistics, stand behind it as they are: in buffered aggregation their change, else themselves.
+//! The server adds a change to the model that it has, whatever its clients made of the packed one.
 
 use super::message::{Order, Ordered, Weights};
 use super::private::{cut, factor};
@@ -18,7 +19,6 @@ use std::sync::Arc;
 /// What a client sends beside what it has learned.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Beside<E> {
-    /// As it is.
     Plain(E),
     /// As `protocol.uplink_codec` packs it.
     Packed(Packed),
@@ -97,9 +97,11 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
         }
     }
 
-    /// What a client sends of the model that it has trained, from the one that it was sent; both without the numbers that statistics fix.
+    /// What a client sends of the model that it has trained, from the one that it was sent; both
+    /// without the numbers that statistics fix.
     ///
-    /// `memory` is what it has not sent of earlier changes; it becomes what is not sent of this one, where `protocol.uplink_codec` feeds back.
+    /// `memory` is what it has not sent of earlier changes; it becomes what is not sent of this
+    /// one, where `protocol.uplink_codec` feeds back.
     pub(super) fn learned(
         &self,
         before: &[f32],
@@ -143,7 +145,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
         Learned::Packed(packed)
     }
 
-    /// The change of what learns, as the server reads it of what is sent; `None` where it refuses that.
+    /// The change of what learns, as the server reads it of what is sent; `None` where it refuses
+    /// that.
     pub(super) fn read_change(&self, learned: &Learned, before: &[f32], round: Round) -> Option<Vec<f32>> {
         let n = self.n_learning();
         let mut change = match learned {
@@ -183,7 +186,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
         Some(change)
     }
 
-    /// An extra as it is packed, and what the server reads of it, where `protocol.uplink_codec` packs it.
+    /// An extra as it is packed, and what the server reads of it, where `protocol.uplink_codec`
+    /// packs it.
     pub(super) fn pack_extra(&self, extra: &P::Extra, cx: &JobContext) -> Option<(Packed, P::Extra)> {
         let numbers = extra.numbers().filter(|_| !self.protocol.uplink_codec.is_plain())?;
         if first_not_finite(numbers).is_some() {
@@ -201,7 +205,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
         P::Extra::of(numbers).ok_or(Damaged::Invalid("an extra without numbers is not packed"))
     }
 
-    /// Of a change, the numbers that all clients of a round send, and behind them those that do not learn.
+    /// Of a change, the numbers that all clients of a round send, and behind them those that do not
+    /// learn.
     fn common_part(&self, mut change: Vec<f32>, others: Vec<f32>, memory: &mut Vec<f32>, round: Round) -> Vec<f32> {
         let codec = &*self.protocol.uplink_codec;
         let common = codec.common(change.len(), round.0).expect("a rule of the protocol");
@@ -230,7 +235,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
         }
     }
 
-    /// What masked updates come to, of whose change only some numbers were sent: their mean, added to the model.
+    /// What masked updates come to, of whose change only some numbers were sent: their mean, added
+    /// to the model.
     pub(super) fn spread(&self, mean: Vec<f64>, model: &[f32], round: Round) -> Vec<f64> {
         let Some(common) = self.protocol.uplink_codec.common(self.n_learning(), round.0) else {
             return mean;
@@ -244,20 +250,22 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
         all
     }
 
-    /// Whether clients send models that they have made of a packed one, which is not what the server has.
+    /// Whether clients send models that they have made of a packed one, which is not what the
+    /// server has.
     pub(super) fn rebases(&self) -> bool {
         self.protocol.aggregation == Aggregation::Synchronous
             && self.protocol.uplink_codec.is_plain()
             && !self.protocol.downlink_codec.is_plain()
     }
 
-    /// Whether packed changes are taken in as the models that they come to, whatever the server has by then.
+    /// Whether packed changes are taken in as the models that they come to, whatever the server has
+    /// by then.
     pub(super) fn adds_to_sent(&self) -> bool {
         matches!(self.protocol.aggregation, Aggregation::Mixed { .. }) && !self.protocol.uplink_codec.is_plain()
     }
 
-    /// By how much a model is more than what clients read of it, of the numbers that learn: with that, what they send of models comes to changes of what
-    /// the server has.
+    /// By how much a model is more than what clients read of it, of the numbers that learn: with
+    /// that, what they send of models comes to changes of what the server has.
     pub(super) fn lag(&self, model: &[f32], sent: Packed) -> Vec<f32> {
         let mut lag = model[..self.travels.n_trainable()].to_vec();
         subtract(&mut lag, &self.open_model(&Sent::Packed(sent.0)));
@@ -269,7 +277,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
         self.packing_up().open(&packed.0, self.n_update() - self.n_learning())
     }
 
-    /// What the server makes of a packed update of a model that it has sent: a model, or in buffered aggregation the change of one.
+    /// What the server makes of a packed update of a model that it has sent: a model, or in
+    /// buffered aggregation the change of one.
     pub(super) fn open_update(&self, packed: &Packed, model: &[f32]) -> Result<Vec<f32>, Damaged> {
         let mut values = self.open_changes(packed)?;
         if !self.sends_changes() {

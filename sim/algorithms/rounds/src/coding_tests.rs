@@ -9,10 +9,10 @@ use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{AccessRates, Link, Network, Verdict};
 use folkmoot_engine::world::{Rate, devices};
 use folkmoot_parts::Value as _;
-use folkmoot_parts::{Chosen, Holds, Part};
+use folkmoot_parts::{Chosen, Component, Holds};
 use std::sync::Arc;
 
-fn up<P: Part>(codec: P, rounds: u32) -> Protocol
+fn up<P: Component>(codec: P, rounds: u32) -> Protocol
 where
     dyn Codec: Holds<P>,
 {
@@ -22,7 +22,8 @@ where
     }
 }
 
-/// The toy's model and its changes are whole numbers that f16 holds, until they are divided by the weights.
+/// The toy's model and its changes are whole numbers that f16 holds, until they are divided by the
+/// weights.
 #[test]
 fn what_a_codec_holds_exactly_changes_nothing_but_the_bytes() {
     let plain = play(toy(4), protocol(1), &World::ideal());
@@ -118,7 +119,8 @@ fn packed_rounds_are_the_same_for_threads_and_on_the_wire() {
     }
 }
 
-/// All clients send the same half, and the server learns its sum to the bit; the other half stays as it was.
+/// All clients send the same half, and the server learns its sum to the bit; the other half stays
+/// as it was.
 #[test]
 fn under_secure_aggregation_all_send_the_same_numbers() {
     let secure = |feedback| Protocol {
@@ -189,7 +191,8 @@ fn what_overlapping_trainings_leave_out_adds_up() {
     assert_eq!(unchanged.onto(&one), one);
 }
 
-/// Half of all updates, which are the short messages of clients, are lost; an access link takes some time for one.
+/// Half of all updates, which are the short messages of clients, are lost; an access link takes
+/// some time for one.
 struct LosesUpdates {
     bytes_per_s: Rate,
 }
@@ -216,8 +219,8 @@ impl Network for LosesUpdates {
     }
 }
 
-/// What the server has read and what the client keeps comes to all that it has learned, whichever updates are lost and however late it hears of
-/// that.
+/// What the server has read and what the client keeps comes to all that it has learned, whichever
+/// updates are lost and however late it hears of that.
 #[test]
 fn what_is_lost_is_sent_again() {
     let buffered = |protocol| Protocol {
@@ -263,7 +266,8 @@ fn what_is_lost_is_sent_again() {
             let world = World {
                 network: Box::new(LosesUpdates { bytes_per_s }),
                 devices: Box::new(devices::Constant { ops_per_s: 1.0 }),
-                // In buffered rounds a client is asked again before what it has sent has left its link.
+                // In buffered rounds a client is asked again before what it has sent has left its
+                // link.
                 deadline: (protocol.buffer().is_some()).then(|| SimSpan::from_secs(1.5)),
                 ..World::ideal()
             };
@@ -293,7 +297,8 @@ fn what_is_lost_is_sent_again() {
     }
 }
 
-/// What clients make of a model that was rounded on its way is taken in as a change of what the server has.
+/// What clients make of a model that was rounded on its way is taken in as a change of what the
+/// server has.
 #[test]
 fn rounding_of_models_does_not_stay_in_them() {
     let with = |secure, down: Chosen<dyn Codec>| Protocol {

@@ -1,4 +1,5 @@
-//! An exchange before training: clients and the server tell each other what training needs, once, in a first round that trains nothing.
+//! An exchange before training: clients and the server tell each other what training needs, once,
+//! in a first round that trains nothing.
 //!
 //! | exchange | direction | payload | bytes |
 //! |---|---|---|---|
@@ -6,17 +7,21 @@
 //! | [`Message`](Exchange::Message), by its name | uplink, downlink, peer | what the task makes of it | its own |
 //! | `ready` | uplink | nothing: the client has all that it needs | 0 |
 //!
-//! A client owes the server one message for the opening and one for each answer of the server's: what it tells, or that it is ready. What comes from
-//! other clients it is not asked for by the server, and it may come before the opening does; a client that waits for others says that it is ready when
-//! they have told it all. Once everybody has spoken, or the deadline has come, or nothing is under way any more, the server answers those whom
-//! the task names, and gathers again; when nobody has told it anything more, the round ends. A client that hears of it later keeps what it has,
-//! which may be nothing: what it trains on then is the task's to say.
+//! A client owes the server one message for the opening and one for each answer of the server's:
+//! what it tells, or that it is ready. What comes from other clients it is not asked for by the
+//! server, and it may come before the opening does; a client that waits for others says that it is
+//! ready when they have told it all. Once everybody has spoken, or the deadline has come, or
+//! nothing is under way any more, the server answers those whom the task names, and gathers again;
+//! when nobody has told it anything more, the round ends. A client that hears of it later keeps
+//! what it has, which may be nothing: what it trains on then is the task's to say.
 //!
-//! What a client says takes no time on its device, or as much as the task's [`effort`](Exchange::effort) on hearing what it heard: then it is work like a
-//! training, and what the client hears meanwhile waits until it has said what comes of that.
+//! What a client says takes no time on its device, or as much as the task's
+//! [`effort`](Exchange::effort) on hearing what it heard: then it is work like a training, and what
+//! the client hears meanwhile waits until it has said what comes of that.
 //!
-//! Under secure aggregation the statistics of the clients are added up first, masked as an update is, and the server answers knowing the sums;
-//! without it a task that exchanges is asked for no statistics.
+//! Under secure aggregation the statistics of the clients are added up first, masked as an update
+//! is, and the server answers knowing the sums; without it a task that exchanges is asked for no
+//! statistics.
 
 use super::server::Turn;
 use super::{Extra, SidePayload, Trainer};
@@ -97,7 +102,6 @@ impl<R: Trainer> Exchange<R> for () {
 /// What a client hears in an exchange.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Heard<T> {
-    /// That it begins.
     Opening,
     /// An answer of the server's.
     Server(T),
@@ -138,16 +142,13 @@ impl<'s, 'a, R: Trainer, T> Preparation<'s, 'a, R, T> {
 pub struct Says<T, K> {
     /// What it keeps from now on; with `None` what it has.
     pub kept: Option<K>,
-    /// To other clients.
     pub to_clients: Vec<(ClientId, T)>,
-    /// To the server.
     pub to_server: Option<T>,
     /// Whether it has all that it needs; it says so once.
     pub is_ready: bool,
 }
 
 impl<T, K> Says<T, K> {
-    /// Nothing yet.
     pub fn nothing() -> Self {
         Says {
             kept: None,

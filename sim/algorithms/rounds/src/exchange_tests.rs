@@ -1,4 +1,5 @@
-//! An exchange small enough to follow by hand: clients on a ring hold a number each, and train with the sum of their neighbours'.
+//! An exchange small enough to follow by hand: clients on a ring hold a number each, and train with
+//! the sum of their neighbours'.
 
 use super::tests::{firsts, protocol, slow};
 use super::*;
@@ -20,7 +21,6 @@ enum Way {
 }
 
 struct Ring {
-    /// One number.
     layout: Layout,
     n_clients: u32,
     way: Way,
@@ -28,7 +28,6 @@ struct Ring {
     effort: f64,
 }
 
-/// A number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Number(u32);
 
@@ -185,7 +184,7 @@ impl Shards<Rounds<Ring, (), Passing>> for Numbers {
 
 struct Watch;
 
-impl RoundStudy<Ring, (), Passing> for Watch {
+impl RoundEvaluator<Ring, (), Passing> for Watch {
     fn after_round(&self, _: &Ring, _: Round, parameters: &[f32], sheet: &mut Sheet) {
         sheet.score("all", "first", f64::from(parameters[0]), 1);
     }
@@ -211,7 +210,7 @@ fn play_with(effort: f64, way: Way, protocol: Protocol, world: &World) -> Result
     let system = System {
         strategy: &rounds(ring, protocol),
         shards: &Numbers(n_clients),
-        study: &Watched(Watch),
+        evaluator: &Watched(Watch),
     };
     let options = Options {
         wire_check: true,
@@ -312,7 +311,8 @@ fn an_exchange_needs_a_round_before_training() {
     assert!(error.starts_with("protocol.rounds: must be at least 2"), "{error}");
 }
 
-/// An effort changes when things are said and nothing of what is said: who hears two at a time works on one after the other.
+/// An effort changes when things are said and nothing of what is said: who hears two at a time
+/// works on one after the other.
 #[test]
 fn what_takes_effort_is_work_of_a_device_one_thing_after_the_other() {
     for (way, seconds) in [(Way::Server, 3.0), (Way::Peers, 6.0)] {

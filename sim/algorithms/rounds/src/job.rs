@@ -18,7 +18,6 @@ pub enum Work<O, K, T> {
     Training(Training<O, K>),
     /// What it says in an exchange on hearing this, where that takes effort.
     Preparation {
-        /// What it heard.
         heard: Heard<T>,
         /// What it has kept.
         #[serde(with = "shared")]
@@ -42,7 +41,6 @@ pub struct Training<O, K> {
 /// What comes of work.
 #[derive(Debug)]
 pub enum Done<E, K, T> {
-    /// Of a training.
     Trained(Box<Trained<E, K>>),
     /// Of what was prepared in an exchange.
     Prepared(Says<T, K>),
@@ -67,7 +65,8 @@ pub(super) struct Left<K> {
     pub(super) masked: Vec<f32>,
 }
 
-/// What codecs have left out of a client's updates, before this one and with it; nothing where that is not kept.
+/// What codecs have left out of a client's updates, before this one and with it; nothing where that
+/// is not kept.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Memory {
     #[serde(with = "shared")]
@@ -76,7 +75,8 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// What a client keeps that has `now`. Of two trainings that overlap neither knew what the other leaves: what each has changed counts.
+    /// What a client keeps that has `now`. Of two trainings that overlap neither knew what the
+    /// other leaves: what each has changed counts.
     pub(super) fn onto(self, now: &Arc<[f32]>) -> Arc<[f32]> {
         let Memory { before, mut after } = self;
         if after.is_empty() {

@@ -1,9 +1,10 @@
-//! What is worked out once in a process and kept for its next runs, as those of a sweep that differ in what it does not depend on.
+//! What is worked out once in a process and kept for its next runs, as those of a sweep that differ
+//! in what it does not depend on.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// The last few values of a function by what it was asked. A value follows from its key alone, so no result depends on what was
-/// asked before.
+/// The last few values of a function by what it was asked. A value follows from its key alone, so
+/// no result depends on what was asked before.
 pub struct Known<K, V> {
     most: usize,
     cells: Mutex<Vec<(K, Arc<OnceLock<V>>)>>,

@@ -1,10 +1,10 @@
 //! Training in rounds: the shared part of all federated algorithms of that family.
 //!
 //! A [`Trainer`] is local training: a model's layout, samples, cost and the training of one client.
-//! [`Rounds`] turns it into a [`Strategy`]: it draws cohorts, sends the model, waits for a number of
-//! answers, a deadline or the end of all traffic, aggregates the updates and begins the next round.
-//! [`Protocol`] holds the settings; `message` has the message table. What only some algorithms need
-//! is a value given to `Rounds`:
+//! [`Rounds`] turns it into a [`Strategy`]: it draws cohorts, sends the model, waits for a number
+//! of answers, a deadline or the end of all traffic, aggregates the updates and begins the next
+//! round. [`Protocol`] holds the settings; `message` has the message table. What only some
+//! algorithms need is a value given to `Rounds`:
 //!
 //! | value | for | used by |
 //! |---|---|---|
@@ -14,16 +14,22 @@
 //! | [`Personalisation`] | models that differ between clients | methods of `Federated` |
 //!
 //! - **Sums** over clients are in double precision, in ascending order of the clients.
-//! - **Ties**: where a round needs fewer updates than it asks for, the first count; of those that come at the same instant a
-//!   named stream draws.
-//! - **Refused**: an update with a number that is not finite takes no part; `artifacts/refused_updates.csv` names its client and
-//!   round, and the counter `refused_updates` counts it.
-//! - **Rules**: a [`Rule`] makes one update of those that have come, a [`ServerOptimiser`] a step of that; both are parts of any crate.
-//! - **No update** in a round, fewer than `min_updates` or than the rule needs, or none with any weight: the model and the server's moments stay as they
-//!   are, and `rounds_without_update` counts the round. One update is a mean like any other.
-//! - **Mixed** rounds are FedAsync's: each update that comes is mixed into the model by a share that shrinks with its age.
-//! - **Late** updates of synchronous rounds are counted and dropped. In buffered aggregation no update is late, only stale.
-//! - **Jobs**: training is a job of the engine and overlaps across windows; nothing of it depends on the threads.
+//! - **Ties**: where a round needs fewer updates than it asks for, the first count; of those that
+//!   come at the same instant a named stream draws.
+//! - **Refused**: an update with a number that is not finite takes no part;
+//!   `artifacts/refused_updates.csv` names its client and round, and the counter `refused_updates`
+//!   counts it.
+//! - **Rules**: a [`Rule`] makes one update of those that have come, a [`ServerOptimiser`] a step
+//!   of that; both are parts of any crate.
+//! - **No update** in a round, fewer than `min_updates` or than the rule needs, or none with any
+//!   weight: the model and the server's moments stay as they are, and `rounds_without_update`
+//!   counts the round. One update is a mean like any other.
+//! - **Mixed** rounds are FedAsync's: each update that comes is mixed into the model by a share
+//!   that shrinks with its age.
+//! - **Late** updates of synchronous rounds are counted and dropped. In buffered aggregation no
+//!   update is late, only stale.
+//! - **Jobs**: training is a job of the engine and overlaps across windows; nothing of it depends
+//!   on the threads.
 //!
 //! - **Opening**: with [`Statistics`] the first round trains nothing. It asks for numbers of each
 //!   client and adds them up, under secure aggregation if that is on. The result is sent with every
@@ -31,15 +37,19 @@
 //!   numbers takes no time on its device.
 //! - **Exchange**: with an [`Exchange`] the first round trains nothing. All clients, not a cohort,
 //!   send messages to the server or to each other; `exchange` describes it.
-//! - **Private** rounds bound what one client can do to the model and add noise; `private` says who is protected from whom.
-//! - **Secure aggregation** hides single updates from the server; `secure` has its messages and what is real about it.
+//! - **Private** rounds bound what one client can do to the model and add noise; `private` says who
+//!   is protected from whom.
+//! - **Secure aggregation** hides single updates from the server; `secure` has its messages and
+//!   what is real about it.
 //!
-//! What a client trains depends on the model it was sent, its shard, and the stream named by client and round alone.
+//! What a client trains depends on the model it was sent, its shard, and the stream named by client
+//! and round alone.
 //!
-//! J. Nguyen et al. Federated Learning with Buffered Asynchronous Aggregation. AISTATS 2022. <https://arxiv.org/abs/2106.06639>
+//! J. Nguyen et al. Federated Learning with Buffered Asynchronous Aggregation. AISTATS 2022.
+//! <https://arxiv.org/abs/2106.06639>
 //!
-//! Deviation from FedBuff: a client that does not answer is replaced when the deadline of a round comes, or when nothing is
-//! under way any more; the paper does not say what becomes of it.
+//! Deviation from FedBuff: a client that does not answer is replaced when the deadline of a round
+//! comes, or when nothing is under way any more; the paper does not say what becomes of it.
 
 #[cfg(test)]
 mod buffered_tests;
@@ -47,6 +57,7 @@ mod client;
 mod coding;
 #[cfg(test)]
 mod coding_tests;
+mod evaluator;
 mod exchange;
 #[cfg(test)]
 mod exchange_tests;
@@ -70,7 +81,6 @@ mod server_optimiser;
 mod settings;
 mod side_payload;
 mod statistics;
-mod study;
 mod task;
 mod terms;
 #[cfg(test)]
@@ -79,6 +89,8 @@ mod trainer;
 mod trains;
 
 pub use client::Client;
+pub use evaluator::is_evaluated;
+pub use evaluator::{RoundEnd, RoundEvaluator, Watched};
 pub use exchange::{Exchange, Gathered, Heard, Preparation, Says};
 pub use job::{Done, Work};
 pub use message::{Extra, Order};
@@ -91,8 +103,6 @@ pub use server_optimiser::{Adam, Average, Momentum, ServerMoments, ServerOptimis
 pub use settings::{Absent, Aggregation, Completeness, Discount, Protocol, Secure, Weighting};
 pub use side_payload::SidePayload;
 pub use statistics::Statistics;
-pub use study::is_evaluated;
-pub use study::{RoundEnd, RoundStudy, Watched};
 pub use task::{Task, Trained};
 pub use terms::TERMS;
 pub use trainer::Trainer;
@@ -230,7 +240,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
     fn absence(&self, message: &Letter<Self>) -> Absence {
         let is_given_up = match message {
             Letter::Down(_) => true,
-            // What is kept of a training may rest on the server having its extra, so its sender is to know.
+            // What is kept of a training may rest on the server having its extra, so its sender is
+            // to know.
             Letter::Up(Up::Extra(_) | Up::PackedExtra(_)) if P::TAKES_BACK => {
                 return Absence::Tell { after: SimSpan::ZERO };
             }
@@ -291,13 +302,13 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
 ///
 /// When a name is taken.
 pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
-    registry.add_part::<dyn Rule, Mean>()?;
-    registry.add_part::<dyn Rule, TrimmedMean>()?;
-    registry.add_part::<dyn Rule, NormClip>()?;
-    registry.add_part::<dyn Rule, Median>()?;
-    registry.add_part::<dyn Rule, Krum>()?;
-    registry.add_part::<dyn ServerOptimiser, Average>()?;
-    registry.add_part::<dyn ServerOptimiser, Momentum>()?;
-    registry.add_part::<dyn ServerOptimiser, Adam>()?;
-    registry.add_part::<dyn ServerOptimiser, Yogi>()
+    registry.add_component::<dyn Rule, Mean>()?;
+    registry.add_component::<dyn Rule, TrimmedMean>()?;
+    registry.add_component::<dyn Rule, NormClip>()?;
+    registry.add_component::<dyn Rule, Median>()?;
+    registry.add_component::<dyn Rule, Krum>()?;
+    registry.add_component::<dyn ServerOptimiser, Average>()?;
+    registry.add_component::<dyn ServerOptimiser, Momentum>()?;
+    registry.add_component::<dyn ServerOptimiser, Adam>()?;
+    registry.add_component::<dyn ServerOptimiser, Yogi>()
 }

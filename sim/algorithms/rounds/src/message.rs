@@ -1,4 +1,6 @@
-//! What travels in rounds. Where a codec packs what is learned, `packed_model` and `packed_update` take the place of `model` and `update`. With secure aggregation other messages take the place of `update`; `secure` has their table.
+//! What travels in rounds. Where a codec packs what is learned, `packed_model` and `packed_update`
+//! take the place of `model` and `update`. With secure aggregation other messages take the place of
+//! `update`; `secure` has their table.
 //!
 //! The round of a model, and so of the answer to it, stands in the header.
 
@@ -19,8 +21,9 @@ pub trait Extra: Payload + State + Sync + Clone + 'static {
     /// Its name where it is packed; only one with [`numbers`](Self::numbers) is.
     const PACKED: &'static str = NOTHING;
 
-    /// As many numbers as the model has, of which as many learn as of an update, where it is nothing else: `protocol.uplink_codec` then packs them. What is left out does not wait
-    /// in a memory. Default: it travels as it is.
+    /// As many numbers as the model has, of which as many learn as of an update, where it is
+    /// nothing else: `protocol.uplink_codec` then packs them. What is left out does not wait in a
+    /// memory. Default: it travels as it is.
     fn numbers(&self) -> Option<&[f32]> {
         None
     }
@@ -37,10 +40,10 @@ impl Extra for () {
 
 /// What the server asks for besides training, in front of a model.
 pub trait Order: Payload + State + Sync + Clone {
-    /// Whether it is as many numbers as the model has, of which as many learn, and nothing else: `protocol.downlink_codec` then packs them, too. Default: no.
+    /// Whether it is as many numbers as the model has, of which as many learn, and nothing else:
+    /// `protocol.downlink_codec` then packs them, too. Default: no.
     const IS_NUMBERS: bool = false;
 
-    /// These numbers.
     fn numbers(&self) -> Option<&[f32]> {
         None
     }
@@ -57,9 +60,9 @@ impl Order for () {}
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(bound = "O: State")]
 pub enum Ordered<O> {
-    /// As it is.
     Plain(O),
-    /// Of numbers, as `protocol.downlink_codec` packs them, and before that in four bytes how many bytes these are.
+    /// Of numbers, as `protocol.downlink_codec` packs them, and before that in four bytes how many
+    /// bytes these are.
     Packed(Packed),
 }
 
@@ -95,8 +98,9 @@ impl<O: Order> Payload for Ordered<O> {
     }
 }
 
-/// Weights or their change, and where the first of them that is not finite stands. Whoever makes or decodes them looks for it, on any
-/// thread, so that the server, which takes in one update after the other, need not.
+/// Weights or their change, and where the first of them that is not finite stands. Whoever makes or
+/// decodes them looks for it, on any thread, so that the server, which takes in one update after
+/// the other, need not.
 #[derive(Clone, Debug)]
 pub struct Weights {
     values: Vec<f32>,
@@ -104,7 +108,8 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// The numbers, if all are finite; otherwise the position and the bits of the first that is not.
+    /// The numbers, if all are finite; otherwise the position and the bits of the first that is
+    /// not.
     pub(super) fn sound(self) -> Result<Vec<f32>, (u32, u32)> {
         match self.first_not_finite {
             None => Ok(self.values),
@@ -154,7 +159,8 @@ const EXCHANGE: &str = "exchange";
 messages! {
     /// From the server, with orders `O`, and what is told in an exchange, `T`.
     pub enum Down<O: Order, T: Extra> {
-        /// The global model, to a client of the cohort, and what the server asks for besides training.
+        /// The global model, to a client of the cohort, and what the server asks for besides
+        /// training.
         0, PHASE, "model" => Model(order: O, weights: Arc<[f32]>),
         /// Secure aggregation: the ids and keys of all whose keys came.
         4, PHASE, "roster" => Roster(keys: Roster),
@@ -162,7 +168,8 @@ messages! {
         5, PHASE, "shares" => Shares(shares: Sealed),
         /// Secure aggregation: whose masked updates came, ascending.
         8, PHASE, "survivors" => Survivors(ids: Arc<[u32]>),
-        /// The global model as `protocol.downlink_codec` packs it, and what the server asks for besides training.
+        /// The global model as `protocol.downlink_codec` packs it, and what the server asks for
+        /// besides training.
         12, PHASE, "packed_model" => PackedModel(order: Ordered<O>, weights: Packed),
         /// Asks for statistics of what a client holds, in a round before any training.
         10, PHASE, "opening" => Opening,
@@ -174,7 +181,8 @@ messages! {
 messages! {
     /// From a client, with extras `E`, and what is told in an exchange, `T`.
     pub enum Up<E: Extra, T: Extra> {
-        /// What a client learned: how many samples it has learned from, and its weights or their change.
+        /// What a client learned: how many samples it has learned from, and its weights or their
+        /// change.
         1, PHASE, "update" => Update(n_samples: u32, weights: Weights),
         /// What a client sends beside its update.
         2, PHASE, E::NAME => Extra(extra: E),
@@ -184,12 +192,14 @@ messages! {
         5, PHASE, "shares" => Shares(shares: Sealed),
         /// Secure aggregation: weights and samples, masked.
         6, PHASE, "masked_update" => Masked(values: Vec<u64>),
-        /// An update has a number that cannot be sent, by a codec or in fixed point; its position and its bits.
+        /// An update has a number that cannot be sent, by a codec or in fixed point; its position
+        /// and its bits.
         7, PHASE, "withdrawal" => Withdrawal(index: u32, bits: u32),
         /// Secure aggregation: shares of those who survived and of those who did not.
         9, PHASE, "unmasking" => Unmasking(shares: Unmasking),
-        /// What a client learned: how many samples it has learned from, and the change of its weights as `protocol.uplink_codec` packs it. Numbers that do
-        /// not learn are behind it, as they are.
+        /// What a client learned: how many samples it has learned from, and the change of its
+        /// weights as `protocol.uplink_codec` packs it. Numbers that do not learn are behind it, as
+        /// they are.
         13, PHASE, "packed_update" => PackedUpdate(n_samples: u32, weights: Packed),
         /// What a client sends beside its update, as `protocol.uplink_codec` packs it.
         16, PHASE, E::PACKED => PackedExtra(extra: Packed),

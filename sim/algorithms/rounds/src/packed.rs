@@ -1,4 +1,5 @@
-//! Models as codecs pack them: the numbers that learn by the codec, and behind them those that do not, such as running statistics, as they are.
+//! Models as codecs pack them: the numbers that learn by the codec, and behind them those that do
+//! not, such as running statistics, as they are.
 
 use folkmoot_codecs::{Codec, Damaged, Shape, feedback, n_values};
 use folkmoot_engine::prelude::*;
@@ -25,8 +26,8 @@ impl Payload for Packed {
     }
 }
 
-/// What is doubtful about whole models that are packed so, where a hidden layer has so many columns; `path` is the codec's. Feedback is a way out where
-/// it is taken.
+/// What is doubtful about whole models that are packed so, where a hidden layer has so many
+/// columns; `path` is the codec's. Feedback is a way out where it is taken.
 pub fn lints(path: &str, codec: &dyn Codec, hidden: u32, takes_feedback: bool) -> Vec<Broken> {
     let n = hidden as usize;
     let doubt = |error: f64| Broken {
@@ -45,7 +46,8 @@ pub fn lints(path: &str, codec: &dyn Codec, hidden: u32, takes_feedback: bool) -
     error.map(doubt).into_iter().collect()
 }
 
-/// Those of `messages`, which `codec` packs, whose size depends on the numbers, as [`Strategy::sized_by_values`] lists them.
+/// Those of `messages`, which `codec` packs, whose size depends on the numbers, as
+/// [`Strategy::sized_by_values`] lists them.
 pub fn sized_by_values(codec: &dyn Codec, messages: &[&'static str]) -> Vec<&'static str> {
     match codec.encoded_len(&[[1, 1]]) {
         None => messages.to_vec(),
@@ -56,7 +58,6 @@ pub fn sized_by_values(codec: &dyn Codec, messages: &[&'static str]) -> Vec<&'st
 /// A model as it was sent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Sent {
-    /// As it is.
     Plain(#[serde(with = "shared")] Arc<[f32]>),
     /// As a codec has packed it.
     Packed(#[serde(with = "shared")] Arc<[u8]>),
@@ -75,12 +76,13 @@ impl<'a> Packing<'a> {
         Packing { codec, shapes }
     }
 
-    /// Packs finite numbers, of which the first learn. With a `memory` what was left out before is added to those, and what is left out now is
-    /// kept there.
+    /// Packs finite numbers, of which the first learn. With a `memory` what was left out before is
+    /// added to those, and what is left out now is kept there.
     ///
     /// # Panics
     ///
-    /// If there are fewer numbers than learn, or the memory is not empty and holds another number of them.
+    /// If there are fewer numbers than learn, or the memory is not empty and holds another number
+    /// of them.
     pub fn pack(&self, values: &[f32], memory: Option<&mut Vec<f32>>, rng: &mut SimRng) -> Packed {
         let (learning, others) = values.split_at(n_values(&self.shapes));
         let mut bytes = Vec::new();
@@ -107,7 +109,8 @@ impl<'a> Packing<'a> {
     }
 }
 
-/// The position of the first number that is not finite, which is looked for only where there is one.
+/// The position of the first number that is not finite, which is looked for only where there is
+/// one.
 pub fn first_not_finite(values: &[f32]) -> Option<usize> {
     match is_finite(values) {
         true => None,

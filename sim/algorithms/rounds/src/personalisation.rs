@@ -42,8 +42,8 @@ pub trait Personalisation<R: Trainer>: Send + Sync {
         None
     }
 
-    /// The aggregate of updates that the server sees one by one. Default: by the card's rule, of the
-    /// first [`Travels::n_down`] numbers.
+    /// The aggregate of updates that the server sees one by one. Default: by the card's rule, of
+    /// the first [`Travels::n_down`] numbers.
     fn combine(&self, trainer: &R, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
         rule.combine(&updates.first(self.travels(trainer).n_down))
     }

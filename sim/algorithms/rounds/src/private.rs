@@ -1,72 +1,90 @@
-//! Privacy in training: what one client, or one item of its data, can do to the model is bounded, and noise hides the rest.
+//! Privacy in training: what one client, or one item of its data, can do to the model is bounded,
+//! and noise hides the rest.
 //!
 //! # Whole clients
 //!
-//! Each client's change of the model is cut to a length, all numbers together, every change counts as much, and Gaussian noise is added to their
-//! sum. The model moves by the sum over as many clients as are asked *on average*: by how many have come it would tell who was there. A round
+//! Each client's change of the model is cut to a length, all numbers together, every change counts
+//! as much, and Gaussian noise is added to their sum. The model moves by the sum over as many
+//! clients as are asked *on average*: by how many have come it would tell who was there. A round
 //! that nobody answers releases its noise all the same.
 //!
-//! H. B. McMahan, D. Ramage, K. Talwar and L. Zhang. Learning Differentially Private Recurrent Language Models. ICLR 2018, algorithm 1 with flat
-//! clipping and the estimator of a fixed denominator. <https://arxiv.org/abs/1710.06963>
+//! H. B. McMahan, D. Ramage, K. Talwar and L. Zhang. Learning Differentially Private Recurrent
+//! Language Models. ICLR 2018, algorithm 1 with flat clipping and the estimator of a fixed
+//! denominator. <https://arxiv.org/abs/1710.06963>
 //!
 //! | noise | who must be trusted | what is charged |
 //! |---|---|---|
 //! | at the server | the server | every client, for every round, by the law of a random sample: others see models, and not who was asked |
 //! | at the clients | nobody but the clients | who sends, when it sends, without a sample: the server knows whom it asked |
 //!
-//! - **Neighbours.** With `cohort: Poisson` and `All`, that a client is there or not: the sum moves by the clip. With cohorts of a fixed size,
-//!   that one client is another: it moves by twice the clip. Noise at clients: that a client sends its change or none.
-//! - **Shares.** Of `n` clients in the roster of secure aggregation each adds noise of `1 / n` of the variance. Who drops out afterwards takes its share
-//!   along. A client knows no more, when it sends, than that the threshold of them must stay, so it is charged for the noise of so many.
-//! - **What a client keeps**, such as a model of its own, may go into its next change, which is cut all the same. The guarantee is of what is sent: a
-//!   score of a client's own model is for whoever studies the run, and nothing protects it.
-//! - **Rounding** to `f32` and to fixed point is after the noise of a share and not counted: the guarantees are those of real numbers.
+//! - **Neighbours.** With `cohort: Poisson` and `All`, that a client is there or not: the sum moves
+//!   by the clip. With cohorts of a fixed size, that one client is another: it moves by twice the
+//!   clip. Noise at clients: that a client sends its change or none.
+//! - **Shares.** Of `n` clients in the roster of secure aggregation each adds noise of `1 / n` of
+//!   the variance. Who drops out afterwards takes its share along. A client knows no more, when it
+//!   sends, than that the threshold of them must stay, so it is charged for the noise of so many.
+//! - **What a client keeps**, such as a model of its own, may go into its next change, which is cut
+//!   all the same. The guarantee is of what is sent: a score of a client's own model is for whoever
+//!   evaluates the run, and nothing protects it.
+//! - **Rounding** to `f32` and to fixed point is after the noise of a share and not counted: the
+//!   guarantees are those of real numbers.
 //!
 //! # Single items
 //!
-//! Each step of a client's training draws its items by coins, cuts the gradient of each to a length and adds Gaussian noise to their sum; the step goes
-//! along that sum over as many items as are drawn *on average*. What is sent is made of such sums alone, so nothing else of an update is charged, and
-//! whoever sees it, the server too, learns no more. Each client is charged for the steps of the updates that it sends. Neighbours differ in that one item
-//! takes part or not; how many items a client holds is no secret: the number goes with every update, and the steps follow from it.
+//! Each step of a client's training draws its items by coins, cuts the gradient of each to a length
+//! and adds Gaussian noise to their sum; the step goes along that sum over as many items as are
+//! drawn *on average*. What is sent is made of such sums alone, so nothing else of an update is
+//! charged, and whoever sees it, the server too, learns no more. Each client is charged for the
+//! steps of the updates that it sends. Neighbours differ in that one item takes part or not; how
+//! many items a client holds is no secret: the number goes with every update, and the steps follow
+//! from it.
 //!
-//! Without a limit and noise nothing is left but who is in a step. Where all items are in each, the training is the plain one to the bit; where they are
-//! drawn by coins it is another algorithm than a pass over batches.
+//! Without a limit and noise nothing is left but who is in a step. Where all items are in each, the
+//! training is the plain one to the bit; where they are drawn by coins it is another algorithm than
+//! a pass over batches.
 //!
-//! M. Abadi et al. Deep Learning with Differential Privacy. CCS 2016, algorithm 1. <https://arxiv.org/abs/1607.00133>
+//! M. Abadi et al. Deep Learning with Differential Privacy. CCS 2016, algorithm 1.
+//! <https://arxiv.org/abs/1607.00133>
 
 use super::{Exchange, Protocol, Rounds, Secure, SidePayload, Trainer};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::CohortSpec;
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 use folkmoot_privacy::{DELTA, Gaussian, NoPrivacy, SampledGaussian, Sampling};
 
 /// Whether training hides what single clients hold.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Private {
     /// No: updates count as they are.
     #[default]
     Off,
-    /// Whole clients (McMahan et al. 2018): changes of the model are cut to a length, and noise is added to their sum.
+    /// Whole clients (McMahan et al. 2018): changes of the model are cut to a length, and noise is
+    /// added to their sum.
     Clients {
-        /// The greatest length (Euclidean, of all numbers together) of a client's change; left out, there is no limit.
-        #[part(above = 0, in = 1e-6..=1e6)]
+        /// The greatest length (Euclidean, of all numbers together) of a client's change; left out,
+        /// there is no limit.
+        #[component(above = 0, in = 1e-6..=1e6)]
         clip: Option<f64>,
-        /// The standard deviation of the noise on the sum over `clip`; 0 adds none and protects nothing.
-        #[part(default = 1.0, in = 0..=1e6)]
+        /// The standard deviation of the noise on the sum over `clip`; 0 adds none and protects
+        /// nothing.
+        #[component(default = 1.0, in = 0..=1e6)]
         noise_multiplier: f64,
         /// Who adds it.
         noise_at: NoiseAt,
     },
-    /// Single graphs (DP-SGD; Abadi et al. 2016): in every step of a client's training, gradients of graphs are cut to a length, and noise is added to
-    /// their sum. Each graph is in a step by a coin; `training.batch_size` is how many are on average, left out all of them are. Only then is it the plain
-    /// training to the bit without limit and noise.
+    /// Single graphs (DP-SGD; Abadi et al. 2016): in every step of a client's training, gradients
+    /// of graphs are cut to a length, and noise is added to their sum. Each graph is in a step by a
+    /// coin; `training.batch_size` is how many are on average, left out all of them are. Only then
+    /// is it the plain training to the bit without limit and noise.
     Items {
-        /// The greatest length (Euclidean, of all numbers together) of a graph's gradient; left out, there is no limit.
-        #[part(above = 0, in = 1e-6..=1e6)]
+        /// The greatest length (Euclidean, of all numbers together) of a graph's gradient; left
+        /// out, there is no limit.
+        #[component(above = 0, in = 1e-6..=1e6)]
         clip: Option<f64>,
-        /// The standard deviation of the noise on the sum over `clip`; 0 adds none and protects nothing.
-        #[part(default = 1.0, in = 0..=1e6)]
+        /// The standard deviation of the noise on the sum over `clip`; 0 adds none and protects
+        /// nothing.
+        #[component(default = 1.0, in = 0..=1e6)]
         noise_multiplier: f64,
     },
 }
@@ -81,7 +99,8 @@ pub struct HiddenItems {
 }
 
 impl HiddenItems {
-    /// The noise on a sum of gradients of items that are each in it with probability `rate`; `None` where nothing protects.
+    /// The noise on a sum of gradients of items that are each in it with probability `rate`; `None`
+    /// where nothing protects.
     pub fn noise(&self, rate: f64) -> Option<SampledGaussian> {
         let std = self.noise_multiplier * self.clip;
         let made = || SampledGaussian::new(std, self.clip, (Sampling::Poisson, rate), DELTA, "one graph");
@@ -90,7 +109,7 @@ impl HiddenItems {
 }
 
 /// Who adds noise.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoiseAt {
     /// The server, to the sum.
@@ -158,7 +177,8 @@ impl Private {
         matches!(self.noise(), Some((NoiseAt::Clients, _)))
     }
 
-    /// The noise that the server adds to a sum over a cohort of `n_clients`; `None` where nothing protects.
+    /// The noise that the server adds to a sum over a cohort of `n_clients`; `None` where nothing
+    /// protects.
     fn at_server(self, cohort: CohortSpec, n_clients: u32) -> Option<SampledGaussian> {
         let (NoiseAt::Server, noise) = self.noise()? else {
             return None;
@@ -173,8 +193,8 @@ impl Private {
         Some(made.expect("rules of the protocol"))
     }
 
-    /// A client's share of the noise where `n` take part, of whom at least `fewest` stay: the noise of those is `sqrt(fewest)` times as large,
-    /// which is as if the clip were so much smaller.
+    /// A client's share of the noise where `n` take part, of whom at least `fewest` stay: the noise
+    /// of those is `sqrt(fewest)` times as large, which is as if the clip were so much smaller.
     pub(super) fn share(self, n: usize, fewest: usize) -> Option<Gaussian> {
         let (NoiseAt::Clients, noise) = self.noise()? else {
             return None;
@@ -290,7 +310,8 @@ pub(super) fn factor(model: &[f32], update: &[f32], clip: f64) -> f64 {
     if norm > clip { clip / norm } else { 1.0 }
 }
 
-/// Cuts the change from `model` to `update` to a length. What rounding then adds to it is taken off again, so that it is never longer.
+/// Cuts the change from `model` to `update` to a length. What rounding then adds to it is taken off
+/// again, so that it is never longer.
 pub(super) fn cut(model: &[f32], update: &mut [f32], clip: f64) {
     let full = update.to_vec();
     let (mut factor_now, mut slack) = (factor(model, update, clip), 1e-7);

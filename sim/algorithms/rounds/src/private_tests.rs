@@ -1,4 +1,5 @@
-//! Private rounds: what is cut, what noise there is, what is charged, and that nothing else changes.
+//! Private rounds: what is cut, what noise there is, what is charged, and that nothing else
+//! changes.
 
 use super::private::{cut, factor};
 use super::tests::{Toy, everything, firsts, number, play, protocol, rounds, slow, toy, try_play, two};
@@ -73,7 +74,8 @@ fn without_a_limit_and_without_noise_it_is_the_uniform_mean_to_the_bit() {
     }
 }
 
-/// Client `c` changes both numbers by `c + 1`, a length of `(c + 1) sqrt(2)`; all but the first are cut to `sqrt(2)`, which is 1 each.
+/// Client `c` changes both numbers by `c + 1`, a length of `(c + 1) sqrt(2)`; all but the first are
+/// cut to `sqrt(2)`, which is 1 each.
 #[test]
 fn no_client_moves_the_model_by_more_than_the_clip() {
     let cut = clients(Some(2f64.sqrt()), 0.0, NoiseAt::Server);
@@ -85,7 +87,8 @@ fn no_client_moves_the_model_by_more_than_the_clip() {
     }
 }
 
-/// The divisor is the mean cohort, `q N = 4`, whoever was drawn: each that answers moves the model by a quarter.
+/// The divisor is the mean cohort, `q N = 4`, whoever was drawn: each that answers moves the model
+/// by a quarter.
 #[test]
 fn the_divisor_is_the_mean_cohort_and_an_empty_round_passes() {
     let world = asked(CohortSpec::Poisson { rate: 0.1 });
@@ -100,7 +103,8 @@ fn the_divisor_is_the_mean_cohort_and_an_empty_round_passes() {
     assert!(outcome.rounds.iter().any(|row| row.cohort == 0));
 }
 
-/// The clients' changes are cut to next to nothing: what is left is noise of `z S / (q N)` each round, in empty rounds too.
+/// The clients' changes are cut to next to nothing: what is left is noise of `z S / (q N)` each
+/// round, in empty rounds too.
 #[test]
 fn noise_has_its_size_whoever_comes() {
     let (clip, z) = (1e-3, 3.0);
@@ -174,7 +178,8 @@ fn noise_at_the_server_is_charged_by_the_sample() {
         assert!((epsilon - expected).abs() < 6e-7, "{epsilon}, not {expected}");
     }
     assert!((charged(CohortSpec::All, 5.0, 20) - 4.161912).abs() < 6e-7);
-    // Replacing one client moves the sum by twice the clip: noise of 4 clips is that of 2 sensitivities.
+    // Replacing one client moves the sum by twice the clip: noise of 4 clips is that of 2
+    // sensitivities.
     let epsilon = charged(
         CohortSpec::Size {
             n: 10,

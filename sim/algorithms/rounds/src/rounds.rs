@@ -131,8 +131,9 @@ impl<R: Trainer, P, X> Rounds<R, P, X> {
         }
     }
 
-    /// The same with a server that keeps what it was sent in so many of the last rounds, for a study
-    /// of what that reveals ([`RoundEnd::seen`](crate::RoundEnd::seen)). No result changes.
+    /// The same with a server that keeps what it was sent in so many of the last rounds, for an
+    /// evaluator of what that reveals ([`RoundEnd::seen`](crate::RoundEnd::seen)). No result
+    /// changes.
     pub fn keeping(self, n_rounds: u32) -> Self {
         Rounds {
             keeps: n_rounds,
@@ -140,7 +141,6 @@ impl<R: Trainer, P, X> Rounds<R, P, X> {
         }
     }
 
-    /// What is trained.
     pub fn trainer(&self) -> &R {
         &self.trainer
     }
@@ -221,7 +221,8 @@ impl<R: Trainer, P, X> Rounds<R, P, X> {
         self.method.as_ref().map_or(0, begins)
     }
 
-    /// How many passes a client makes in a round; `rng` is its own stream for that, in which event or job ever.
+    /// How many passes a client makes in a round; `rng` is its own stream for that, in which event
+    /// or job ever.
     pub(crate) fn passes(&self, rng: impl FnOnce() -> SimRng) -> u32 {
         self.protocol.completeness.passes(self.trainer.passes(), rng)
     }
@@ -255,7 +256,8 @@ impl<R: Trainer, P, X> Rounds<R, P, X> {
         round.0 == 0 && self.exchange.is_some()
     }
 
-    /// Statistics, or what is sent in an exchange, unprotected, so that nothing is drawn; behind the algorithm's own mechanisms.
+    /// Statistics, or what is sent in an exchange, unprotected, so that nothing is drawn; behind
+    /// the algorithm's own mechanisms.
     pub(crate) fn opening(&self) -> Channel {
         Channel::new(WEIGHTS + 1 + self.mechanisms.len(), Purpose(*b"rd-stats"))
     }

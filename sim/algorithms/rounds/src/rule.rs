@@ -13,20 +13,23 @@ pub use norm_clip::NormClip;
 pub use trimmed_mean::TrimmedMean;
 
 use folkmoot_engine::prelude::ClientId;
-use folkmoot_parts::kind;
+use folkmoot_parts::component_type;
 
 /// A way to make one update of those that have come.
 ///
-/// Updates are models in synchronous rounds and changes of a model in buffered aggregation, and the rule gives the like. One that
-/// moves along when all updates move by the same amount, as a mean or a median does, need not ask which; for any other, such as one
-/// that looks at lengths, what counts is the change, which is the update less [`Updates::base`].
+/// Updates are models in synchronous rounds and changes of a model in buffered aggregation, and the
+/// rule gives the like. One that moves along when all updates move by the same amount, as a mean or
+/// a median does, need not ask which; for any other, such as one that looks at lengths, what counts
+/// is the change, which is the update less [`Updates::base`].
 ///
-/// The numbers beyond [`Updates::n_trainable`], such as running statistics, do not learn: the server's optimiser passes them over.
+/// The numbers beyond [`Updates::n_trainable`], such as running statistics, do not learn: the
+/// server's optimiser passes them over.
 pub trait Rule: Send + Sync {
     /// One number for each of the updates', in double precision.
     ///
-    /// There are at least [`fewest`](Rule::fewest) updates, each finite and with a weight above 0, in ascending order of their
-    /// clients; in buffered aggregation one client may have sent several, which then stand in the order in which they came.
+    /// There are at least [`fewest`](Rule::fewest) updates, each finite and with a weight above 0,
+    /// in ascending order of their clients; in buffered aggregation one client may have sent
+    /// several, which then stand in the order in which they came.
     fn combine(&self, updates: &Updates<'_>) -> Vec<f64>;
 
     /// With fewer updates the model stays as it is. Default: 1.
@@ -34,14 +37,15 @@ pub trait Rule: Send + Sync {
         1
     }
 
-    /// Whether the weighted sum of all updates is enough, so that the server need not see single ones, and the rule is never asked
-    /// where updates are secret. True of the mean alone. Default: no.
+    /// Whether the weighted sum of all updates is enough, so that the server need not see single
+    /// ones, and the rule is never asked where updates are secret. True of the mean alone. Default:
+    /// no.
     fn is_mean(&self) -> bool {
         false
     }
 }
 
-kind!(Rule, "aggregation rule", Mean {});
+component_type!(Rule, "aggregation rule", Mean {});
 
 /// What a rule combines.
 pub struct Updates<'a> {
@@ -53,12 +57,11 @@ pub struct Updates<'a> {
     pub n_trainable: usize,
 }
 
-/// One of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Update<'a> {
-    /// Whose it is.
     pub client: ClientId,
-    /// How much it counts by the card's `weighting`: above 0, and in the client's own words where that is by samples.
+    /// How much it counts by the card's `weighting`: above 0, and in the client's own words where
+    /// that is by samples.
     pub weight: f64,
     /// By how much staleness has shrunk it: 1 for a fresh one, and always in synchronous rounds.
     pub discount: f64,
@@ -86,7 +89,8 @@ impl<'a> Updates<'a> {
         }
     }
 
-    /// What the number at `i` of an update is a change of: the present model's, or 0 where updates are changes.
+    /// What the number at `i` of an update is a change of: the present model's, or 0 where updates
+    /// are changes.
     pub fn base(&self, i: usize) -> f64 {
         self.model.get(i).map_or(0.0, |x| f64::from(*x))
     }

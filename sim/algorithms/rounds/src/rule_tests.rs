@@ -5,8 +5,9 @@ use super::*;
 use folkmoot_engine::world::CohortSpec;
 use folkmoot_parts::Chosen;
 
-/// What the first number is after each of two rounds, in which client c sends c + 1 more than it got; client 0 has no samples.
-fn two_rounds<P: folkmoot_parts::Part + Rule>(rule: P, aggregation: Aggregation) -> Vec<f64> {
+/// What the first number is after each of two rounds, in which client c sends c + 1 more than it
+/// got; client 0 has no samples.
+fn two_rounds<P: folkmoot_parts::Component + Rule>(rule: P, aggregation: Aggregation) -> Vec<f64> {
     let protocol = Protocol {
         aggregator: Chosen::new(rule),
         aggregation,
@@ -25,7 +26,8 @@ fn a_rule_combines_models_and_changes_alike_and_leaves_out_what_weighs_nothing()
         // Of 2, 3, 4, 5 and 6 without the ends, unweighted; the mean is weighted and would be 4.67.
         assert_eq!(two_rounds(TrimmedMean { share: 0.2 }, aggregation), [4.0, 8.0]);
         assert_eq!(two_rounds(TrimmedMean { share: 0.4 }, aggregation), [4.0, 8.0]);
-        // Both numbers move by c + 1, so that changes of all clients are cut to (3, 3) but the first's, which has weight 1 of 15.
+        // Both numbers move by c + 1, so that changes of all clients are cut to (3, 3) but the
+        // first's, which has weight 1 of 15.
         let clipped = two_rounds(
             NormClip {
                 bound: 3.0 * 2f64.sqrt(),
@@ -74,7 +76,8 @@ fn with_too_few_updates_the_model_stays_as_it_is() {
     assert!(why.contains(rule), "{why}");
 }
 
-/// The model's second number does not learn: the rule combines it, and the server's optimiser leaves it at that.
+/// The model's second number does not learn: the rule combines it, and the server's optimiser
+/// leaves it at that.
 #[test]
 fn what_does_not_learn_is_combined_and_not_stepped() {
     let half = Protocol {

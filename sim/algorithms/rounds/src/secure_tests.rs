@@ -12,7 +12,8 @@ fn secure(rounds: u32) -> Protocol {
     }
 }
 
-/// Client `c` adds `c + 1`, with `c` samples: the sum in units of 2^-24, divided by the samples, and rounded once.
+/// Client `c` adds `c + 1`, with `c` samples: the sum in units of 2^-24, divided by the samples,
+/// and rounded once.
 #[test]
 fn the_mean_is_that_of_the_plain_sum_in_fixed_point_to_the_bit() {
     let mut model = 0.0_f32;
@@ -52,7 +53,8 @@ fn every_message_has_the_size_of_the_table() {
     assert_eq!(rows, expected);
 }
 
-/// Whoever leaves after it has shared its secrets takes no part, and its masks come off all the same.
+/// Whoever leaves after it has shared its secrets takes no part, and its masks come off all the
+/// same.
 #[test]
 fn masks_of_those_who_leave_are_recovered() {
     let world = || World {
@@ -71,7 +73,8 @@ fn masks_of_those_who_leave_are_recovered() {
     let taken: Vec<_> = outcome.rounds.iter().filter(|row| row.completed > 0).collect();
     let with_losses = taken.iter().filter(|row| row.completed < row.cohort).count();
     assert!(with_losses > 5, "{:?}", outcome.rounds);
-    // Each step is a mean of what clients add: a mask that stayed on would leave 1 to 40 far behind.
+    // Each step is a mean of what clients add: a mask that stayed on would leave 1 to 40 far
+    // behind.
     let mut before = 0.0;
     for (row, after) in outcome.rounds.iter().zip(firsts(&outcome)) {
         let step = after - before;
@@ -141,7 +144,8 @@ fn extras_travel_beside_masked_updates() {
     assert!(outcome.rounds.iter().all(|row| row.completed == 5));
 }
 
-/// Clients that have trained wait for the others' shares, which never come where too many leave: nothing is sent then, nor spent.
+/// Clients that have trained wait for the others' shares, which never come where too many leave:
+/// nothing is sent then, nor spent.
 #[test]
 fn an_extra_that_is_not_sent_spends_nothing() {
     let world = World {

@@ -23,7 +23,6 @@ pub(super) const LATE: usize = 1;
 pub(super) const LOST: usize = 2;
 pub(super) const EMPTY: usize = 3;
 
-/// The server's state.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(bound = "C: State, M: State, T: State")]
 pub struct Server<C, M = (), T = ()> {
@@ -54,7 +53,6 @@ impl<C: State + Default, M: State + Default, T: Extra> Server<C, M, T> {
 }
 
 impl<C: State, M: State, T: Extra> Server<C, M, T> {
-    /// The global model.
     pub fn parameters(&self) -> &[f32] {
         &self.global.parameters
     }
@@ -69,7 +67,6 @@ impl<C: State, M: State, T: Extra> Server<C, M, T> {
         &self.global.seen
     }
 
-    /// Of personalised models.
     pub(super) fn memory(&self) -> &Memory {
         &self.global.memory
     }

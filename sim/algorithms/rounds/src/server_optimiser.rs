@@ -1,4 +1,5 @@
-//! What the server does with the updates of a round, once a rule has made them one: a part that a card names as `protocol.server_optimizer`.
+//! What the server does with the updates of a round, once a rule has made them one: a part that a
+//! card names as `protocol.server_optimizer`.
 
 mod adaptive;
 mod average;
@@ -6,22 +7,25 @@ mod average;
 pub use adaptive::{Adam, Yogi};
 pub use average::{Average, Momentum};
 
-use folkmoot_parts::kind;
+use folkmoot_parts::component_type;
 use serde::{Deserialize, Serialize};
 
-/// The server's step from the mean change `Δ` of the weights; all in double precision, the weights rounded to `f32` at the end.
+/// The server's step from the mean change `Δ` of the weights; all in double precision, the weights
+/// rounded to `f32` at the end.
 pub trait ServerOptimiser: Send + Sync {
-    /// Moves `weights` by the mean `change`, element by element; the two are of one length, the same in every round.
+    /// Moves `weights` by the mean `change`, element by element; the two are of one length, the
+    /// same in every round.
     fn step(&self, moments: &mut ServerMoments, weights: &mut [f32], change: &[f64]);
 
-    /// Whether it leads from any model to the mean model itself, which is then taken without the rounding of a difference and a
-    /// sum, and [`step`](ServerOptimiser::step) is not called. Default: no.
+    /// Whether it leads from any model to the mean model itself, which is then taken without the
+    /// rounding of a difference and a sum, and [`step`](ServerOptimiser::step) is not called.
+    /// Default: no.
     fn takes_mean(&self) -> bool {
         false
     }
 }
 
-kind!(ServerOptimiser, "server optimiser", Average { learning_rate: 1.0 });
+component_type!(ServerOptimiser, "server optimiser", Average { learning_rate: 1.0 });
 
 /// What the server's optimiser keeps from round to round: rows of a number for each weight.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -5,27 +5,28 @@ use super::{Rule, ServerOptimiser};
 use crate::packed;
 use folkmoot_codecs::Codec;
 use folkmoot_draws::{SimRng, index, unit};
-use folkmoot_parts::{Broken, Chosen, Rules, part};
+use folkmoot_parts::{Broken, Chosen, Rules, component};
 
 /// How rounds go; a strategy's parameters hold it as `protocol`.
-#[part(rules)]
+#[component(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Protocol {
     /// Number of rounds (aggregations at the server).
-    #[part(default = 100, in = 1..=1_000_000)]
+    #[component(default = 100, in = 1..=1_000_000)]
     pub rounds: u32,
     /// Weight of each update.
     pub weighting: Weighting,
     /// Aggregation rule: mean, or a robust one.
-    #[part(alias = "rule")]
+    #[component(alias = "rule")]
     pub aggregator: Chosen<dyn Rule>,
     /// Server optimizer.
-    #[part(alias = "server")]
+    #[component(alias = "server")]
     pub server_optimizer: Chosen<dyn ServerOptimiser>,
     /// Synchronous or asynchronous aggregation.
     pub aggregation: Aggregation,
-    /// With fewer updates than this at the end of a round, the model is not changed; at most the cohort size.
-    #[part(default = 1, at_least = 1)]
+    /// With fewer updates than this at the end of a round, the model is not changed; at most the
+    /// cohort size.
+    #[component(default = 1, at_least = 1)]
     pub min_updates: u32,
     /// Messages to offline clients: dropped, or delivered later.
     pub absent: Absent,
@@ -36,18 +37,18 @@ pub struct Protocol {
     /// Differential privacy of training: for clients or examples.
     pub private: Private,
     /// Compression of the model sent to clients.
-    #[part(alias = "down")]
+    #[component(alias = "down")]
     pub downlink_codec: Chosen<dyn Codec>,
     /// Compression of a client's update.
-    #[part(alias = "up")]
+    #[component(alias = "up")]
     pub uplink_codec: Chosen<dyn Codec>,
     /// Rounds between evaluations; the last round is always evaluated.
-    #[part(default = 1, at_least = 1)]
+    #[component(default = 1, at_least = 1)]
     pub evaluate_every: u32,
 }
 
 /// How much an update counts in the mean.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weighting {
     /// As much as the samples it was learned from (McMahan et al. 2017).
@@ -58,28 +59,32 @@ pub enum Weighting {
 }
 
 /// When the server takes in updates.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Aggregation {
-    /// When the cohort of a round has answered, or the deadline has come. What comes later is dropped.
+    /// When the cohort of a round has answered, or the deadline has come. What comes later is
+    /// dropped.
     #[default]
     Synchronous,
-    /// As soon as `size` updates have come, of whatever age (FedBuff: Nguyen et al. 2022, algorithm 1). The cohort is how many
-    /// train at a time: for each that answers, one that is idle is drawn and asked.
+    /// As soon as `size` updates have come, of whatever age (FedBuff: Nguyen et al. 2022, algorithm
+    /// 1). The cohort is how many train at a time: for each that answers, one that is idle is drawn
+    /// and asked.
     Buffered {
         /// Updates taken in at once, K in the paper.
-        #[part(default = 10, at_least = 1)]
+        #[component(default = 10, at_least = 1)]
         size: u32,
         /// How much a stale update counts.
         discount: Discount,
     },
-    /// As soon as one update has come, of whatever age: it is mixed into the model, `x ← (1 − a) x + a y` with `a` the share times the
-    /// discount (FedAsync: Xie et al. 2019, algorithm 1; its pull to the model that was sent is `training.fedprox_mu`). Clients are asked as
-    /// with `Buffered`; of that with size 1, which adds a stale update's change to the present model, this is the other form. A packed change is added
-    /// to the model that its client was sent, which the server keeps until then.
+    /// As soon as one update has come, of whatever age: it is mixed into the model,
+    /// `x ← (1 − a) x + a y` with `a` the share times the discount (FedAsync: Xie et al. 2019,
+    /// algorithm 1; its pull to the model that was sent is `training.fedprox_mu`). Clients are
+    /// asked as with `Buffered`; of that with size 1, which adds a stale update's change to the
+    /// present model, this is the other form. A packed change is added to the model that its client
+    /// was sent, which the server keeps until then.
     Mixed {
         /// The share of a fresh update in the next model, alpha in the paper.
-        #[part(default = 0.6, above = 0, at_most = 1)]
+        #[component(default = 0.6, above = 0, at_most = 1)]
         share: f64,
         /// How much smaller the share of a stale one is.
         discount: Discount,
@@ -87,7 +92,7 @@ pub enum Aggregation {
 }
 
 /// How much an update counts that was learned from a model `s` rounds old.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Discount {
     /// `1 / sqrt(1 + s)`, as in FedBuff.
@@ -96,35 +101,38 @@ pub enum Discount {
     /// `(1 + s)^−exponent` (FedAsync: Xie et al. 2019, section 5.2).
     Polynomial {
         /// The exponent.
-        #[part(required, at_least = 0)]
+        #[component(required, at_least = 0)]
         exponent: f64,
     },
-    /// 1 up to `after` rounds, and from there on `1 / (slope (s − after) + 1)` (FedAsync: Xie et al. 2019, section 5.2).
+    /// 1 up to `after` rounds, and from there on `1 / (slope (s − after) + 1)` (FedAsync: Xie et
+    /// al. 2019, section 5.2).
     Hinge {
         /// As many rounds later an update still counts in full, b in the paper.
-        #[part(default = 4)]
+        #[component(default = 4)]
         after: u32,
         /// How fast it counts less from there on, a in the paper.
-        #[part(default = 10.0, at_least = 0)]
+        #[component(default = 10.0, at_least = 0)]
         slope: f64,
     },
     /// As much as a fresh one.
     None,
 }
 
-/// Who does only part of its work in a round, as on devices that are too slow (FedProx: Li et al. 2020, section 5.2). Such a client stops
-/// after some of its passes over its data, 1 to all of them, each number as likely, and sends what it has; its device takes so much less
-/// time. Needs a system that trains in several passes, such as FedAvg with `training.epochs`.
-#[part]
+/// Who does only part of its work in a round, as on devices that are too slow (FedProx: Li et al.
+/// 2020, section 5.2). Such a client stops after some of its passes over its data, 1 to all of
+/// them, each number as likely, and sends what it has; its device takes so much less time. Needs a
+/// system that trains in several passes, such as FedAvg with `training.epochs`.
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Completeness {
     /// The probability that a client does so, drawn for each client and round.
-    #[part(default = 0.0, in = 0..=1)]
+    #[component(default = 0.0, in = 0..=1)]
     pub partial_prob: f64,
 }
 
 impl Completeness {
-    /// How many of `passes` a client does, by a stream of its own for the round; without any that does part of its work, nothing is drawn.
+    /// How many of `passes` a client does, by a stream of its own for the round; without any that
+    /// does part of its work, nothing is drawn.
     pub(super) fn passes(self, passes: u32, rng: impl FnOnce() -> SimRng) -> u32 {
         if self.partial_prob <= 0.0 {
             return passes;
@@ -138,24 +146,25 @@ impl Completeness {
 }
 
 /// Secure aggregation.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Secure {
     /// Updates are sent as they are.
     #[default]
     Off,
-    /// Updates are masked in pairs, and the server learns their sum alone (Bonawitz et al. 2017). Needs synchronous rounds, which
-    /// then wait for all they asked, over-selected clients among them; the deadline holds for each of the four stages. Sums are in
-    /// fixed point with 24 bits behind the point.
+    /// Updates are masked in pairs, and the server learns their sum alone (Bonawitz et al. 2017).
+    /// Needs synchronous rounds, which then wait for all they asked, over-selected clients among
+    /// them; the deadline holds for each of the four stages. Sums are in fixed point with 24 bits
+    /// behind the point.
     Pairwise {
         /// So large a share of the clients that sent keys must stay to the end.
-        #[part(default = 0.67, above = 0.5, at_most = 1)]
+        #[component(default = 0.67, above = 0.5, at_most = 1)]
         threshold: f64,
     },
 }
 
 /// What becomes of a model whose receiver is away.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
     /// The server learns of it and expects no answer.
@@ -189,7 +198,8 @@ impl Protocol {
         }
     }
 
-    /// Whether rounds may begin with one that asks for statistics; otherwise the field that does not allow it, and the rule.
+    /// Whether rounds may begin with one that asks for statistics; otherwise the field that does
+    /// not allow it, and the rule.
     pub(crate) fn opens(&self) -> Result<(), (&'static str, &'static str)> {
         match (self.rounds, self.aggregation) {
             (_, Aggregation::Buffered { .. } | Aggregation::Mixed { .. }) => Err((

@@ -14,7 +14,8 @@ pub struct Task<'s, 'a, R: Trainer> {
     pub kept: Option<&'a R::ClientState>,
     /// How many of its [`Trainer::passes`] the client makes; all of them where it is left open.
     pub passes: Option<u32>,
-    /// How its training hides single items, if it is to; only after [`Rounds::hiding_items`](crate::Rounds::hiding_items).
+    /// How its training hides single items, if it is to; only after
+    /// [`Rounds::hiding_items`](crate::Rounds::hiding_items).
     pub hidden_items: Option<HiddenItems>,
     pub(super) cx: &'a JobContext,
 }
@@ -47,7 +48,8 @@ impl<'s, 'a, R: Trainer> Task<'s, 'a, R> {
         self.cx.round_rng(purpose)
     }
 
-    /// Releases of sums in which items are hidden, as the mechanism that stands in the place of the weights: the first.
+    /// Releases of sums in which items are hidden, as the mechanism that stands in the place of the
+    /// weights: the first.
     pub fn releases_of_items(&self) -> Releases<'_> {
         self.cx.releases(WEIGHTS)
     }
@@ -61,13 +63,15 @@ impl<'s, 'a, R: Trainer> Task<'s, 'a, R> {
 /// What came of it.
 #[derive(Debug)]
 pub struct Trained<K = ()> {
-    /// The client's model.
     pub parameters: Vec<f32>,
-    /// What releases of private values that went into the model or the extra cost; settled when they are sent.
+    /// What releases of private values that went into the model or the extra cost; settled when
+    /// they are sent.
     pub receipt: Receipt,
-    /// What it keeps once that is sent, by [`SidePayload::keep`](crate::SidePayload::keep); with `None` it keeps what it has.
+    /// What it keeps once that is sent, by [`SidePayload::keep`](crate::SidePayload::keep); with
+    /// `None` it keeps what it has.
     pub kept: Option<K>,
-    /// By how much it raises the first counters of the strategy's own, in their order: numbers for whoever studies the run, never sent.
+    /// By how much it raises the first counters of the strategy's own, in their order: numbers for
+    /// whoever evaluates the run, never sent.
     pub counts: Vec<u64>,
 }
 

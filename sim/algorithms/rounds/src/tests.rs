@@ -1,4 +1,4 @@
-//! Rounds of a task small enough to follow by hand: each client moves every number by its own constant.
+//! Rounds of a task small enough to follow by hand: a client adds its constant to every number.
 
 use super::*;
 use folkmoot_draws::SimRng;
@@ -22,7 +22,6 @@ pub(super) struct Toy {
     pub(super) with_extras: bool,
     /// Samples that every client has.
     pub(super) least_samples: u32,
-    /// Its two numbers.
     pub(super) layout: Layout,
 }
 
@@ -34,7 +33,8 @@ pub(super) fn two(n_statistics: usize) -> Layout {
     layout
 }
 
-/// What is sent beside an update: who from, padded to 100 bytes, so that it takes longer than the update.
+/// What is sent beside an update: who from, padded to 100 bytes, so that it takes longer than the
+/// update.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Note(u32);
 
@@ -101,7 +101,8 @@ const NOTE: Channel = Channel::new(0, Purpose(*b"test-not"));
 const THING: Channel = Channel::new(1, Purpose(*b"test-thi"));
 const KEPT: Channel = Channel::kept(1, Purpose(*b"test-kep"));
 
-/// A note costs 0.5. Besides, every training releases three things at 0.25 each, and the first one two at 1 for good.
+/// A note costs 0.5. Besides, every training releases three things at 0.25 each, and the first one
+/// two at 1 for good.
 fn releases(task: &Task<'_, '_, Toy>, wants_note: bool) -> Receipt {
     let mut releases = task.releases();
     let mut release = |channel, item, epsilon| {
@@ -220,7 +221,7 @@ pub(super) fn rounds(toy: Toy, protocol: Protocol) -> Rounds<Toy, Notes> {
 /// Sees the model and what was collected and kept.
 struct Watch;
 
-impl RoundStudy<Toy, Notes> for Watch {
+impl RoundEvaluator<Toy, Notes> for Watch {
     fn after_round(&self, _: &Toy, _: Round, parameters: &[f32], sheet: &mut Sheet) {
         sheet.score("all", "first", f64::from(parameters[0]), 1);
     }
@@ -255,7 +256,7 @@ pub(super) fn try_play(task: Toy, protocol: Protocol, world: &World, options: Op
     let system = System {
         strategy: &rounds(task, protocol),
         shards: &Numbers(n_clients),
-        study: &Watched(Watch),
+        evaluator: &Watched(Watch),
     };
     run(system, world, 5, options, &mut Unobserved)
 }
@@ -393,7 +394,8 @@ fn a_late_update_is_counted_but_not_aggregated() {
     assert!(error.to_string().contains("must be at most 3"), "{error}");
 }
 
-/// In an ideal world all answers of a round come at one instant: who counts is drawn, and not whoever has the lowest number.
+/// In an ideal world all answers of a round come at one instant: who counts is drawn, and not
+/// whoever has the lowest number.
 #[test]
 fn of_answers_that_come_together_some_are_drawn() {
     let world = World {
@@ -411,8 +413,9 @@ fn of_answers_that_come_together_some_are_drawn() {
             .iter()
             .all(|r| (r.cohort, r.completed, r.dropped, r.late) == (20, 10, 0, 10))
     );
-    // Each of 20 clients is in with probability 1/2. The numbers of the cohort average 9.5, with a variance of
-    // (20² − 1) / 12 / 10 · (20 − 10) / 19 under draws without repetition, and 5 standard errors are allowed.
+    // Each of 20 clients is in with probability 1/2. The numbers of the cohort average 9.5, with a
+    // variance of (20² − 1) / 12 / 10 · (20 − 10) / 19 under draws without repetition, and 5
+    // standard errors are allowed.
     let uniform = Protocol {
         weighting: Weighting::Uniform,
         ..protocol(rounds)
@@ -516,7 +519,8 @@ fn a_round_waits_for_extras_and_collects_them() {
         (outcome.privacy[1].releases, outcome.privacy[1].epsilon_max_client),
         (12, 1.0)
     );
-    // Four times three things, one in parallel, and two once: 14 releases a client, of which each thing bears 4 × 0.25 + 1.
+    // Four times three things, one in parallel, and two once: 14 releases a client, of which each
+    // thing bears 4 × 0.25 + 1.
     let things = &outcome.privacy[2];
     assert_eq!((things.releases, things.epsilon_max_client), (6 * 14, 2.0));
     assert_eq!(

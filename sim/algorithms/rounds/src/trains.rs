@@ -13,7 +13,8 @@ pub const NO_ITEMS: &str = "this system does not take the gradient of single ite
 pub const STATISTICS: &str = "running statistics of a batch normalisation tell of the data too, and a variance cannot take noise; use an encoder without it";
 pub(crate) const OTHER_LENGTH: &str = "clients of this system tell something else than the change of the model that they were sent, which no clip bounds; use FedAvg";
 
-/// What is trained, as far as a protocol asks for it: what settings tell of it before there are data, or the task itself.
+/// What is trained, as far as a protocol asks for it: what settings tell of it before there are
+/// data, or the task itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Trains {
     /// As [`Trainer::passes`](crate::Trainer::passes).

@@ -1,7 +1,8 @@
-//! AdaFGL: federated averaging, and then each client by itself makes a network for its own graph of what the common model says of it.
+//! AdaFGL: federated averaging, and then each client by itself makes a network for its own graph of
+//! what the common model says of it.
 //!
-//! X. Li, Z. Wu, W. Zhang, H. Sun, R.-H. Li, G. Wang. AdaFGL: A New Paradigm for Federated Node Classification with Topology Heterogeneity. ICDE 2024.
-//! <https://arxiv.org/abs/2401.11750>
+//! X. Li, Z. Wu, W. Zhang, H. Sun, R.-H. Li, G. Wang. AdaFGL: A New Paradigm for Federated Node
+//! Classification with Topology Heterogeneity. ICDE 2024. <https://arxiv.org/abs/2401.11750>
 //!
 //! | exchange | direction | payload                                 | bytes            |
 //! |----------|-----------|-----------------------------------------|------------------|
@@ -10,29 +11,40 @@
 //!
 //! **The first step** is federated averaging, to the bit, of whatever `protocol` says.
 //!
-//! With `scale: Federated` statistics of what nodes bring come before it, and the scale behind the weights, as in `Federated`; the second step looks at features by the same scale.
+//! With `scale: Federated` statistics of what nodes bring come before it, and the scale behind the
+//! weights, as in `Federated`; the second step looks at features by the same scale.
 //!
-//! **The second** sends nothing. Let `P` be what the last common model says of a client's nodes, a softmax over its logits. Nodes of which it says alike are joined: `M_uv = 1` where
-//! the cosine of the softmax of `P_u` and that of `P_v` is more than `alike`. The client's edges `A` and these are weighed, `Ã = α A + (1 − α) M`, and features are passed along them: `X`, `Â X`, … ,
-//! `Â^steps X` with `Â = D^-1/2 (Ã + I) D^-1/2`, side by side, are what one looks at besides the features alone.
+//! **The second** sends nothing. Let `P` be what the last common model says of a client's nodes, a
+//! softmax over its logits. Nodes of which it says alike are joined: `M_uv = 1` where the cosine of
+//! the softmax of `P_u` and that of `P_v` is more than `alike`. The client's edges `A` and these
+//! are weighed, `Ã = α A + (1 − α) M`, and features are passed along them: `X`, `Â X`, … ,
+//! `Â^steps X` with `Â = D^-1/2 (Ã + I) D^-1/2`, side by side, are what one looks at besides the
+//! features alone.
 //!
-//! How much labels say of neighbours' labels is measured by hiding half of the training nodes and passing the labels of the others along the edges (ten times, half of what
-//! comes and half of what was): the share of the hidden ones that are told rightly, `homophily`. Then, by `branch`,
+//! How much labels say of neighbours' labels is measured by hiding half of the training nodes and
+//! passing the labels of the others along the edges (ten times, half of what comes and half of what
+//! was): the share of the hidden ones that are told rightly, `homophily`. Then, by `branch`,
 //!
-//! - **alike**, a perceptron of two layers on the passed features learns training labels and not to be far from `P` (mean squared error over all nodes and classes); the answer is the mean of
-//!   the softmax of its logits and that of `P`;
-//! - **unlike**, three perceptrons of three layers learn the labels: one on the features alone, one on the passed ones, and one, on these too, whose outputs `Z` are told to
-//!   nodes like and unlike: of `R = β M + (1 − β) cos(softmax Z)` what lies above its mean is scaled to up to 1, what lies below to down to −1, each node is wholly its own, and with
-//!   `R⁺`, `R⁻` what a rectifier with a slope that learns makes of `R` and `−R`, the logits are `(softmax(R⁺ Z) − softmax(R⁻ Z) + Z) / 2`. The answer is the mean of three softmaxes.
+//! - **alike**, a perceptron of two layers on the passed features learns training labels and not to
+//!   be far from `P` (mean squared error over all nodes and classes); the answer is the mean of the
+//!   softmax of its logits and that of `P`;
+//! - **unlike**, three perceptrons of three layers learn the labels: one on the features alone, one
+//!   on the passed ones, and one, on these too, whose outputs `Z` are told to nodes like and
+//!   unlike: of `R = β M + (1 − β) cos(softmax Z)` what lies above its mean is scaled to up to 1,
+//!   what lies below to down to −1, each node is wholly its own, and with `R⁺`, `R⁻` what a
+//!   rectifier with a slope that learns makes of `R` and `−R`, the logits are
+//!   `(softmax(R⁺ Z) − softmax(R⁻ Z) + Z) / 2`. The answer is the mean of three softmaxes.
 //!
-//! **Deviations from the authors' code.** Scores are those of the last pass, where it takes the one that is best for the validation nodes. A client none of whose training nodes can be hidden is told to be
-//! unlike its neighbours. The greatest number of `R` gets its whole gradient at the first place that has it.
+//! **Deviations from the authors' code.** Scores are those of the last pass, where it takes the one
+//! that is best for the validation nodes. A client none of whose training nodes can be hidden is
+//! told to be unlike its neighbours. The greatest number of `R` gets its whole gradient at the
+//! first place that has it.
 
+mod evaluator;
 mod likeness;
 mod personal;
 mod relations;
 mod settings;
-mod study;
 #[cfg(test)]
 mod tests;
 
@@ -80,7 +92,7 @@ impl Algorithm for Params {
             ..folkmoot_classifiers::about(
                 (&self.model, &self.training, &self.protocol),
                 &self.split,
-                &[federated::OWN_TERMS, study::TERMS].concat(),
+                &[federated::OWN_TERMS, evaluator::TERMS].concat(),
             )
         }
     }
@@ -108,7 +120,7 @@ impl Algorithm for Params {
         let source = &source.of_all();
         let classifier: &Classifier = rounds.trainer().as_ref();
         let held = classifier.share(self.split, source)?;
-        let second = study::Second {
+        let second = evaluator::Second {
             personal: self.personal.clone(),
             held: Arc::clone(&held),
         };

@@ -1,4 +1,5 @@
-//! Codecs of what clients exchange before training: all of it is told, once, and nothing is drawn for it.
+//! Codecs of what clients exchange before training: all of it is told, once, and nothing is drawn
+//! for it.
 
 use folkmoot_codecs::Codec;
 use folkmoot_draws::{Purpose, SimRng, Streams};

@@ -5,8 +5,8 @@ use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Graph;
 use folkmoot_scenarios::algorithm::Source;
 
-/// All that one client holds. It knows the edges of its own nodes, also those to nodes of others, and who holds these; of such a node it
-/// knows no more.
+/// All that one client holds. It knows the edges of its own nodes, also those to nodes of others,
+/// and who holds these; of such a node it knows no more.
 pub struct Part {
     client: ClientId,
     shard: Shard,
@@ -18,7 +18,6 @@ pub struct Part {
 }
 
 impl Part {
-    /// Whose it is.
     pub fn client(&self) -> ClientId {
         self.client
     }
@@ -74,14 +73,16 @@ impl Part {
     }
 }
 
-/// Who holds which node of one graph: what everybody knows, since whoever has an edge to another's node must be able to say which it means.
+/// Who holds which node of one graph: what everybody knows, since whoever has an edge to another's
+/// node must be able to say which it means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
     owners: Vec<u32>,
 }
 
 impl Cut {
-    /// Who holds what, of a set that is one graph without weights or directions, each node of which one client holds.
+    /// Who holds what, of a set that is one graph without weights or directions, each node of which
+    /// one client holds.
     ///
     /// # Errors
     ///

@@ -1,15 +1,20 @@
-//! FedGCN: what a node's neighbours at other clients sum up to is exchanged once, before federated averaging.
+//! FedGCN: what a node's neighbours at other clients sum up to is exchanged once, before federated
+//! averaging.
 //!
-//! Y. Yao, W. Jin, S. Ravi and C. Joe-Wong. FedGCN: Convergence-Communication Tradeoffs in Federated Training of Graph Convolutional Networks.
-//! NeurIPS 2023, algorithm 1 and section 3. <https://arxiv.org/abs/2201.12433>
+//! Y. Yao, W. Jin, S. Ravi and C. Joe-Wong. FedGCN: Convergence-Communication Tradeoffs in
+//! Federated Training of Graph Convolutional Networks. NeurIPS 2023, algorithm 1 and section 3.
+//! <https://arxiv.org/abs/2201.12433>
 //!
-//! A graph convolution begins with sums over neighbours, `S_v = Σ w_vu x_u` over a node and its neighbours. These do not change while one
-//! trains, so that clients can make them together before: each adds up what it holds of a sum, and the holder of `v` gets all of it (`hops: 1`);
-//! with the sums of the nodes that it borders on as well (`hops: 2`) a network of two layers says of a client's nodes what it would say if
-//! nothing were cut. With `hops: 0` nothing is exchanged, and it is federated averaging on the cut graph, to the bit.
+//! A graph convolution begins with sums over neighbours, `S_v = Σ w_vu x_u` over a node and its
+//! neighbours. These do not change while one trains, so that clients can make them together before:
+//! each adds up what it holds of a sum, and the holder of `v` gets all of it (`hops: 1`); with the
+//! sums of the nodes that it borders on as well (`hops: 2`) a network of two layers says of a
+//! client's nodes what it would say if nothing were cut. With `hops: 0` nothing is exchanged, and
+//! it is federated averaging on the cut graph, to the bit.
 //!
-//! With `N` clients, `n` nodes of `d` features, `V_k` the nodes of client `k`, `N[V_k]` these and the nodes that they border on, `K = Σ |N[V_k]|`,
-//! `F = K − n` the rows of others' nodes and `B` the nodes at a border; a row has `4d + 4` bytes, and 4 more for the degree where two hops are
+//! With `N` clients, `n` nodes of `d` features, `V_k` the nodes of client `k`, `N[V_k]` these and
+//! the nodes that they border on, `K = Σ |N[V_k]|`, `F = K − n` the rows of others' nodes and `B`
+//! the nodes at a border; a row has `4d + 4` bytes, and 4 more for the degree where two hops are
 //! weighted by degrees:
 //!
 //! | exchange | direction | payload | rows |
@@ -27,30 +32,37 @@
 //! | `ready` | uplink | nothing | |
 //! | `model`, `update` | | as in federated averaging | |
 //!
-//! Under `protocol.secure` the shares of all sums are masked and added up like updates (`masked_update`, 8 bytes a number), so that the server learns the
-//! sums alone, and clients then ask for theirs by number; among peers and with features nothing is masked but updates.
+//! Under `protocol.secure` the shares of all sums are masked and added up like updates
+//! (`masked_update`, 8 bytes a number), so that the server learns the sums alone, and clients then
+//! ask for theirs by number; among peers and with features nothing is masked but updates.
 //!
-//! **A codec** packs sums and features on their way (`codec`), and 8 bytes more a message say how much; numbers of nodes, neighbours and degrees stay as they are. The server adds
-//! up what it reads. Masked shares are in fixed point as without it.
+//! **A codec** packs sums and features on their way (`codec`), and 8 bytes more a message say how
+//! much; numbers of nodes, neighbours and degrees stay as they are. The server adds up what it
+//! reads. Masked shares are in fixed point as without it.
 //!
-//! **Weights.** `Normalised` are those of `D^-1/2 (A + I) D^-1/2` with the degrees of the whole graph: a client divides what it adds by the roots of its own
-//! nodes' degrees, and whoever reads a sum divides it by that of the node it is of. So degrees travel only with two hops.
+//! **Weights.** `Normalised` are those of `D^-1/2 (A + I) D^-1/2` with the degrees of the whole
+//! graph: a client divides what it adds by the roots of its own nodes' degrees, and whoever reads a
+//! sum divides it by that of the node it is of. So degrees travel only with two hops.
 //!
-//! **What it gives away.** A sum that one node alone has a part in is that node's features, whoever reads it: `shown_to_server` and `shown_to_clients`
-//! count such nodes. Numbers of nodes tell the server which clients border on which; the numbers alone tell it which edges are cut where a share is of
-//! one node. No noise is added, and the ledger of privacy charges every row without limit.
+//! **What it gives away.** A sum that one node alone has a part in is that node's features, whoever
+//! reads it: `shown_to_server` and `shown_to_clients` count such nodes. Numbers of nodes tell the
+//! server which clients border on which; the numbers alone tell it which edges are cut where a
+//! share is of one node. No noise is added, and the ledger of privacy charges every row without
+//! limit.
 //!
-//! **Deviations.** The paper's own code sends the raw features of all nodes within `hops` steps, which `carries: Features` does; degrees at the rim are then
-//! those of the piece that a client knows, so that not even two hops are exact. Its later library (FedGraph) sends dense matrices of plain sums, which
-//! `upload: Dense` with `weights: Plain` does. Who was not answered, because it was away, trains on its cut graph. Scores are those of clients
-//! that have all answers; under secure aggregation they are without its rounding to 24 bits behind the point.
+//! **Deviations.** The paper's own code sends the raw features of all nodes within `hops` steps,
+//! which `carries: Features` does; degrees at the rim are then those of the piece that a client
+//! knows, so that not even two hops are exact. Its later library (FedGraph) sends dense matrices of
+//! plain sums, which `upload: Dense` with `weights: Plain` does. Who was not answered, because it
+//! was away, trains on its cut graph. Scores are those of clients that have all answers; under
+//! secure aggregation they are without its rounding to 24 bits behind the point.
 
 mod coding;
 mod data;
+mod evaluator;
 mod exchange;
 mod replay;
 mod settings;
-mod study;
 #[cfg(test)]
 mod tests;
 mod theory;
@@ -62,6 +74,7 @@ pub use theory::{Counts, count};
 pub use words::Words;
 
 use crate::{Cut, Part};
+use evaluator::Worth;
 use folkmoot_classifiers::attacks::{self, RoundVictim};
 use folkmoot_classifiers::classifier::{self, Accuracy, Classifier, Held, Shard};
 use folkmoot_codecs::Codec;
@@ -73,12 +86,10 @@ use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 use serde::{Serialize, Serializer};
 use settings::Plan;
 use std::sync::Arc;
-use study::Worth;
 
 /// What everybody knows before a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Facts {
-    /// Of the data.
     #[serde(flatten)]
     pub data: classifier::Facts,
     /// Who holds each node; the manifest has how many there are.
@@ -96,7 +107,7 @@ impl Algorithm for Params {
 
     fn about(&self) -> About {
         let classifies = (&self.model, &self.training, &self.protocol);
-        let mut about = folkmoot_classifiers::about(classifies, &self.split, study::TERMS);
+        let mut about = folkmoot_classifiers::about(classifies, &self.split, evaluator::TERMS);
         if self.hops == 0 && !self.codec.is_plain() {
             about.lints.push(folkmoot_parts::Broken {
                 path: "codec".to_owned(),
@@ -172,7 +183,8 @@ impl FedGcn {
         kept.and_then(|kept| kept.known(self, part)).unwrap_or(part.shard())
     }
 
-    /// The logits of a client's own nodes by a model, of shape `(n_nodes, n_classes)`, from what it knows.
+    /// The logits of a client's own nodes by a model, of shape `(n_nodes, n_classes)`, from what it
+    /// knows.
     ///
     /// # Panics
     ///
@@ -197,7 +209,7 @@ impl RoundVictim<(), Neighbours> for FedGcn {
         source: &Source<'_>,
     ) -> Result<Shared<Rounds<FedGcn, (), Neighbours>>, StrategyError> {
         let parts = data::parts(self, held, source);
-        let study = Worth {
+        let evaluator = Worth {
             accuracy: Accuracy(Held::new(replay::shards(self, &parts), source.sizes())),
             counts: theory::count(source.dataset.graph(), &self.cut, self.plan.hops),
         };
@@ -206,7 +218,7 @@ impl RoundVictim<(), Neighbours> for FedGcn {
                 parts,
                 sizes: source.sizes(),
             }),
-            study: Box::new(folkmoot_rounds::Watched(study)),
+            evaluator: Box::new(folkmoot_rounds::Watched(evaluator)),
         })
     }
 

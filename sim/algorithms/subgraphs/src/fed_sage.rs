@@ -1,20 +1,32 @@
-//! FedSage and FedSage+: federated averaging of GraphSAGE on the pieces of a cut graph, as they are or mended by neighbours that clients make up.
+//! FedSage and FedSage+: federated averaging of GraphSAGE on the pieces of a cut graph, as they are
+//! or mended by neighbours that clients make up.
 //!
-//! K. Zhang, C. Yang, X. Li, L. Sun, S. M. Yiu. Subgraph Federated Learning with Missing Neighbor Generation. NeurIPS 2021. <https://arxiv.org/abs/2106.13430>
+//! K. Zhang, C. Yang, X. Li, L. Sun, S. M. Yiu. Subgraph Federated Learning with Missing Neighbor
+//! Generation. NeurIPS 2021. <https://arxiv.org/abs/2106.13430>
 //!
-//! Edges between nodes of two clients are lost. With `generator: Off` this is FedSage, to the bit federated averaging of the cut graph. With `Trained` it is FedSage+: before any
-//! training each client learns to make up neighbours for its nodes (NeighGen), by itself and then with the others, and trains on its graph filled with them.
+//! Edges between nodes of two clients are lost. With `generator: Off` this is FedSage, to the bit
+//! federated averaging of the cut graph. With `Trained` it is FedSage+: before any training each
+//! client learns to make up neighbours for its nodes (NeighGen), by itself and then with the
+//! others, and trains on its graph filled with them.
 //!
-//! **By itself**, in a job of `epochs` steps: a client hides `hidden_portion` of its validation nodes from itself. Of each node that is left it knows how many hidden neighbours `c_v` it has
-//! and what these bring. On the graph that is left, an encoder (`D^-1 (A + I)`, two layers) embeds nodes; a linear layer and a rectifier say how many neighbours a node lacks; three layers and a tanh make the
-//! features of `num_pred` neighbours of an embedding and noise. As many of them as the whole part of the count says are joined to the node, and a second such network says classes on that mended graph. The loss, over
-//! training nodes, is `a` times the smooth L1 of counts, `b` times `Feat`, and `c` times the cross entropy; `Feat` is the mean over nodes, `num_pred` and features, of the squared error of each joined neighbour to
-//! the nearest hidden one, 0 where none is hidden.
+//! **By itself**, in a job of `epochs` steps: a client hides `hidden_portion` of its validation
+//! nodes from itself. Of each node that is left it knows how many hidden neighbours `c_v` it has
+//! and what these bring. On the graph that is left, an encoder (`D^-1 (A + I)`, two layers) embeds
+//! nodes; a linear layer and a rectifier say how many neighbours a node lacks; three layers and a
+//! tanh make the features of `num_pred` neighbours of an embedding and noise. As many of them as
+//! the whole part of the count says are joined to the node, and a second such network says classes
+//! on that mended graph. The loss, over training nodes, is `a` times the smooth L1 of counts, `b`
+//! times `Feat`, and `c` times the cross entropy; `Feat` is the mean over nodes, `num_pred` and
+//! features, of the squared error of each joined neighbour to the nearest hidden one, 0 where none
+//! is hidden.
 //!
-//! **With the others**, `steps` times, only what makes features learns, by `1/N` of the loss at its client and of `b Feat` at all others: client `j` compares what the generator of `i` makes of
-//! its embeddings, of `c_v` neighbours for each node, with drawn neighbours of drawn nodes of its own. Then a client joins neighbours to its nodes, but the hidden ones, in its whole graph.
+//! **With the others**, `steps` times, only what makes features learns, by `1/N` of the loss at its
+//! client and of `b Feat` at all others: client `j` compares what the generator of `i` makes of its
+//! embeddings, of `c_v` neighbours for each node, with drawn neighbours of drawn nodes of its own.
+//! Then a client joins neighbours to its nodes, but the hidden ones, in its whole graph.
 //!
-//! With `N` clients, `g` numbers of what makes features, `l` those of an embedding and `t_i` training nodes of client `i`:
+//! With `N` clients, `g` numbers of what makes features, `l` those of an embedding and `t_i`
+//! training nodes of client `i`:
 //!
 //! | exchange | direction | payload | bytes |
 //! |---|---|---|---|
@@ -25,30 +37,40 @@
 //! | | downlink, to whose it is | whose, which step, the sum of the gradients, in the order of the clients | 8 + 4 g |
 //! | `model`, `update` | | as in federated averaging | |
 //!
-//! So a step sends `2N + 2N(N − 1)` messages of a generator's size: on Cora, as the authors set it, of 61 MB, 79 times the GraphSAGE of 64 numbers a layer that it serves. Who has no training node sends
-//! no generator, and who has no edge an empty gradient. In a dry run all this is counted and nothing of it made.
+//! So a step sends `2N + 2N(N − 1)` messages of a generator's size: on Cora, as the authors set it,
+//! of 61 MB, 79 times the GraphSAGE of 64 numbers a layer that it serves. Who has no training node
+//! sends no generator, and who has no edge an empty gradient. In a dry run all this is counted and
+//! nothing of it made.
 //!
-//! With a `codec` numbers are packed matrix by matrix, and 4 bytes more say how many they are; how many neighbours nodes lack is whole, and goes as it is. Everybody computes with what they read. So
-//! does whose generator it is: the gradients of others are those of the generator as they read it, and its owner takes its own there, too, but what a step moves is the generator before it was packed. The owner's
-//! embeddings and what it fills its graph with stay exact.
+//! With a `codec` numbers are packed matrix by matrix, and 4 bytes more say how many they are; how
+//! many neighbours nodes lack is whole, and goes as it is. Everybody computes with what they read.
+//! So does whose generator it is: the gradients of others are those of the generator as they read
+//! it, and its owner takes its own there, too, but what a step moves is the generator before it was
+//! packed. The owner's embeddings and what it fills its graph with stay exact.
 //!
-//! **What it gives away.** Nothing of it is protected, and the ledger of privacy charges every message without limit. All clients see embeddings and how many of a node's neighbours were hidden; gradients are those of a
-//! squared error to raw features, which can be told from them where few nodes take part; a generator is made to say what neighbours bring.
+//! **What it gives away.** Nothing of it is protected, and the ledger of privacy charges every
+//! message without limit. All clients see embeddings and how many of a node's neighbours were
+//! hidden; gradients are those of a squared error to raw features, which can be told from them
+//! where few nodes take part; a generator is made to say what neighbours bring.
 //!
-//! **Deviations from the authors' code**, in which one process reads everybody's features; messages are those of FederatedScope. A generated neighbour that matches
-//! no hidden one adds nothing to the loss; the authors' `greedy_loss` pulls it to the zero vector. Labels stand at their nodes, where the authors' are shifted once nodes are hidden. Both phases have one split,
-//! so that no generator sees the label of a node that tests. Every client has an optimiser of its own. Clients read all neighbours and not five drawn ones. A client whose own loss and whose neighbours' say nothing stays as it is, where weight decay
-//! alone would move it. Who never got through the exchange, because it was away, trains on its cut graph.
+//! **Deviations from the authors' code**, in which one process reads everybody's features; messages
+//! are those of FederatedScope. A generated neighbour that matches no hidden one adds nothing to
+//! the loss; the authors' `greedy_loss` pulls it to the zero vector. Labels stand at their nodes,
+//! where the authors' are shifted once nodes are hidden. Both phases have one split, so that no
+//! generator sees the label of a node that tests. Every client has an optimiser of its own. Clients
+//! read all neighbours and not five drawn ones. A client whose own loss and whose neighbours' say
+//! nothing stays as it is, where weight decay alone would move it. Who never got through the
+//! exchange, because it was away, trains on its cut graph.
 
 mod coding;
 mod data;
+mod evaluator;
 mod exchange;
 mod impaired;
 mod losses;
 mod maker;
 mod numbers;
 mod settings;
-mod study;
 #[cfg(test)]
 mod tests;
 mod told;
@@ -83,7 +105,11 @@ impl Algorithm for Params {
                 "generator_bytes",
                 "payload_bytes",
             ],
-            ..folkmoot_classifiers::about((&self.model, &self.training, &self.protocol), &self.split, study::TERMS)
+            ..folkmoot_classifiers::about(
+                (&self.model, &self.training, &self.protocol),
+                &self.split,
+                evaluator::TERMS,
+            )
         }
     }
 
@@ -177,7 +203,7 @@ impl RoundVictim<(), Generators> for FedSage {
                 .count() as u64
         };
         let pieces = Arc::new(data::pieces(held));
-        let study = study::Worth {
+        let evaluator = evaluator::Worth {
             pieces: Arc::clone(&pieces),
             sizes: source.sizes(),
             whole: data::Whole::new(&self.classifier, source, held.shards())?,
@@ -188,7 +214,7 @@ impl RoundVictim<(), Generators> for FedSage {
                 pieces,
                 sizes: source.sizes(),
             }),
-            study: Box::new(folkmoot_rounds::Watched(study)),
+            evaluator: Box::new(folkmoot_rounds::Watched(evaluator)),
         })
     }
 
@@ -255,7 +281,8 @@ impl Trainer for FedSage {
         piece.shard.n_train() as u32
     }
 
-    /// That of its nodes; those that it has made up cost nothing, since a dry run knows nothing of them.
+    /// That of its nodes; those that it has made up cost nothing, since a dry run knows nothing of
+    /// them.
     fn cost(&self, piece: &Piece) -> f64 {
         self.classifier.cost(&piece.shard)
     }

@@ -1,12 +1,15 @@
-//! Methods for one graph that is cut among clients: each holds some nodes, and what lies between the nodes of two is lost to both
-//! unless they speak of it.
+//! Methods for one graph that is cut among clients: each holds some nodes, and what lies between
+//! the nodes of two is lost to both unless they speak of it.
 //!
-//! - [`ada_fgl`]: each client makes a network for its own graph of what the common model says of it, after federated averaging.
-//! - [`fed_gcn`]: what neighbours of other clients sum up to is exchanged once, before federated averaging.
-//! - [`fed_sage`]: clients make up neighbours that are missing before federated averaging, or do not.
+//! - [`ada_fgl`]: each client makes a network for its own graph of what the common model says of
+//!   it, after federated averaging.
+//! - [`fed_gcn`]: what neighbours of other clients sum up to is exchanged once, before federated
+//!   averaging.
+//! - [`fed_sage`]: clients make up neighbours that are missing before federated averaging, or do
+//!   not.
 //!
-//! Each is a folder that one can read alone; what all share is [`Cut`], who holds what and who borders on whom. What is exchanged before
-//! training takes codecs by one rule.
+//! Each is a folder that one can read alone; what all share is [`Cut`], who holds what and who
+//! borders on whom. What is exchanged before training takes codecs by one rule.
 //!
 //! A method is a folder of this crate and one line in [`register`]. `Part` has what a client holds
 //! and its borders with others.

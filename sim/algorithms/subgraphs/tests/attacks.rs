@@ -1,4 +1,5 @@
-//! Attacks on methods for cut graphs: what they find where something was planted, and where nothing was; and that a run goes on as without them.
+//! Attacks on methods for cut graphs: what they find where something was planted, and where nothing
+//! was; and that a run goes on as without them.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
 use folkmoot_classifiers::attacks::{
@@ -35,7 +36,6 @@ fn nodes(edges: &[(u32, u32)]) -> Arc<Dataset> {
     })
 }
 
-/// One way round.
 fn ring() -> Arc<Dataset> {
     let edges: Vec<(u32, u32)> = (0..N_NODES)
         .map(|v| (v.min((v + 1) % N_NODES), v.max((v + 1) % N_NODES)))
@@ -218,7 +218,8 @@ fn links_are_found_by_answers_that_edges_have_made_and_not_without_edges() {
         let (found, bare) = (number(&outcome, area), number(&outcome, &format!("{area}@no_graph")));
         assert!(found > 0.8, "{name}: {found}");
         assert!((bare - 0.5).abs() < 0.1, "{name}: {bare}");
-        // Asked about are pairs of a client's own nodes alone, whatever it was told of others' or has made up: three in each three.
+        // Asked about are pairs of a client's own nodes alone, whatever it was told of others' or
+        // has made up: three in each three.
         assert_eq!(number(&outcome, "link_others"), f64::from(N_NODES), "{name}");
     }
 }

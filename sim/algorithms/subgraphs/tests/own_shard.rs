@@ -6,7 +6,8 @@ use folkmoot_subgraphs::{ada_fgl, fed_gcn, fed_sage, only};
 #[test]
 fn in_fed_gcn() {
     let up: &[&str] = &["rows"];
-    // Nothing takes time before the sums come, so that a client is asked to unmask, and asks for its sums, at the same instant in both.
+    // Nothing takes time before the sums come, so that a client is asked to unmask, and asks for
+    // its sums, at the same instant in both.
     let masked: &[&str] = &["keys", "shares", "masked_update", "unmasking", "rows"];
     holds::<fed_gcn::Params>(
         &only(),

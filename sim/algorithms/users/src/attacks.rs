@@ -17,7 +17,8 @@ const COLUMNS: usize = 32;
 /// Users of each column who have the feature, and as many who have not.
 const USERS_A_COLUMN: usize = 500;
 
-/// Edges and as many pairs that are none, at most `most` of each, drawn; and which of them are edges.
+/// Edges and as many pairs that are none, at most `most` of each, drawn; and which of them are
+/// edges.
 pub(crate) fn drawn_pairs(graph: &Graph, most: usize, rng: &mut SimRng) -> (Vec<(u32, u32)>, Vec<bool>) {
     let mut pairs: Vec<(u32, u32)> = graph.edges().filter(|(u, v)| u != v).collect();
     let n = graph.n_nodes();
@@ -37,7 +38,8 @@ pub(crate) fn drawn_pairs(graph: &Graph, most: usize, rng: &mut SimRng) -> (Vec<
     (pairs, is_edge)
 }
 
-/// The area of each attacker on edges: those of the release, and one who looks for users alike by what was told of their features.
+/// The area of each attacker on edges: those of the release, and one who looks for users alike by
+/// what was told of their features.
 pub(crate) fn links(
     suspicions: Vec<Suspicion>,
     rows: &[Estimate],
@@ -75,9 +77,11 @@ fn cosine(a: &Estimate, b: &Estimate) -> f64 {
     if length > 0.0 { dot / length } else { 0.0 }
 }
 
-/// The areas of who guesses single features: by a user's own report, and by those of its neighbours in the graph that the server holds.
+/// The areas of who guesses single features: by a user's own report, and by those of its neighbours
+/// in the graph that the server holds.
 ///
-/// Of each column as many users are asked about who have the feature as who have not, so that how common a feature is tells nothing.
+/// Of each column as many users are asked about who have the feature as who have not, so that how
+/// common a feature is tells nothing.
 pub(crate) fn features(users: &Users, rows: &[Estimate], links: &Links, rng: &mut SimRng, sheet: &mut Sheet) {
     let n_users = rows.len() as u32;
     let middle = users.middle();
@@ -133,7 +137,8 @@ pub(crate) fn features(users: &Users, rows: &[Estimate], links: &Links, rng: &mu
     sheet.number_if("feature_near_auc", auc(&has, &by_near).ok());
 }
 
-/// How often the classes of users who told theirs are guessed: from what was told, what was learned, and both by Bayes' rule.
+/// How often the classes of users who told theirs are guessed: from what was told, what was
+/// learned, and both by Bayes' rule.
 pub(crate) fn labels(course: &Course, users: &Users, told: &Told, learned: &Learned, sheet: &mut Sheet) {
     let n_classes = course.n_classes;
     let other = (1.0 - course.keep) / (n_classes as f64 - 1.0);

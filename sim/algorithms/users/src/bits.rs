@@ -1,4 +1,5 @@
-//! One bit for each pair of users: what thousands of users who answer for all others send, at an eighth of a byte each.
+//! One bit for each pair of users: what thousands of users who answer for all others send, at an
+//! eighth of a byte each.
 
 use crate::own::user_at;
 
@@ -6,7 +7,6 @@ use crate::own::user_at;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bits {
     n: usize,
-    /// Words a row.
     width: usize,
     words: Vec<u64>,
 }
@@ -67,7 +67,6 @@ impl Bits {
         self.row(row).iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Rows as columns.
     pub fn transposed(&self) -> Bits {
         let mut columns = Bits::new(self.n);
         for row in 0..self.n {
@@ -97,7 +96,8 @@ pub(crate) fn pack(places: impl Iterator<Item = u32>, n_bits: u32) -> Vec<u8> {
     bytes
 }
 
-/// The places of the bits that are set, ascending; none where these are not so many bytes or a bit beyond the last is set.
+/// The places of the bits that are set, ascending; none where these are not so many bytes or a bit
+/// beyond the last is set.
 pub(crate) fn unpack(bytes: &[u8], n_bits: u32) -> Option<Vec<u32>> {
     let word = |bytes: &[u8]| {
         let mut word = [0; 8];

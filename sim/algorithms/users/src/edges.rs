@@ -1,7 +1,9 @@
-//! What users release of their neighbours, and what the server makes of it, a part that a card names as `edges`.
+//! What users release of their neighbours, and what the server makes of it, a part that a card
+//! names as `edges`.
 //!
-//! An edge is one bit in each of two lists. A mechanism on lists guarantees its epsilon for one bit of one list; who joins or leaves another changes two, so
-//! what is known of the edge costs as much for each list that it stands in ([`EdgeRelease::n_lists`]).
+//! An edge is one bit in each of two lists. A mechanism on lists guarantees its epsilon for one bit
+//! of one list; who joins or leaves another changes two, so what is known of the edge costs as much
+//! for each list that it stands in ([`EdgeRelease::n_lists`]).
 
 mod blink;
 mod dprr;
@@ -19,7 +21,7 @@ pub use response::{EdgeResponse, Lists};
 use crate::links::Links;
 use crate::own::OwnEdges;
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::kind;
+use folkmoot_parts::component_type;
 use serde_bytes::ByteBuf;
 
 /// What users have told of their neighbours: a report each, or nothing.
@@ -49,7 +51,8 @@ impl<'a> Reports<'a> {
     }
 }
 
-/// What somebody who has the reports says for the edge of each of some pairs: the higher, the likelier.
+/// What somebody who has the reports says for the edge of each of some pairs: the higher, the
+/// likelier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suspicion {
     /// What it goes by, such as `posterior`.
@@ -60,7 +63,8 @@ pub struct Suspicion {
 
 /// How neighbours leave a user, and what graph the server learns on.
 pub trait EdgeRelease: Send + Sync {
-    /// The rows of `privacy.csv`: of bits, and where degrees leave on their own channel of degrees. A name begins with `none` where nothing protects.
+    /// The rows of `privacy.csv`: of bits, and where degrees leave on their own channel of degrees.
+    /// A name begins with `none` where nothing protects.
     fn mechanisms(&self) -> Vec<MechanismInfo>;
 
     /// In how many lists an edge is told; 0 where the server knows the edges from the start.
@@ -92,7 +96,8 @@ pub trait EdgeRelease: Send + Sync {
     /// When a report cannot be read.
     fn links(&self, reports: Reports<'_>) -> Result<Links, StrategyError>;
 
-    /// What an attacker who has the reports says for each pair, one entry for each kind of attacker; the strongest speaks for all.
+    /// What an attacker who has the reports says for each pair, one entry for each kind of
+    /// attacker; the strongest speaks for all.
     ///
     /// # Errors
     ///
@@ -100,7 +105,7 @@ pub trait EdgeRelease: Send + Sync {
     fn suspect(&self, reports: Reports<'_>, pairs: &[(u32, u32)]) -> Result<Vec<Suspicion>, StrategyError>;
 }
 
-kind!(EdgeRelease, "release of edges", PublicEdges {});
+component_type!(EdgeRelease, "release of edges", PublicEdges {});
 
 /// The row of bits in `privacy.csv`.
 fn of_bits(mechanism: &str, claimed: f64) -> MechanismInfo {
@@ -122,7 +127,8 @@ fn of_degrees(claimed: f64) -> MechanismInfo {
 
 const BIT: &str = "one bit of one user's list";
 
-/// How many neighbours a user has of whom it names `n_named` of `n_others` after each was told the other way round with probability `flip`.
+/// How many neighbours a user has of whom it names `n_named` of `n_others` after each was told the
+/// other way round with probability `flip`.
 fn unbiased(n_named: usize, n_others: u32, flip: f64) -> f64 {
     (n_named as f64 - f64::from(n_others) * flip) / (1.0 - 2.0 * flip)
 }

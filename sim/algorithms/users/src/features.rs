@@ -12,7 +12,7 @@ pub use packed::Numbers;
 
 use crate::own::OwnFeatures;
 use folkmoot_engine::prelude::StrategyError;
-use folkmoot_parts::kind;
+use folkmoot_parts::component_type;
 
 /// A row as the server takes it: `base` in every column but those that are listed, ascending.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,11 +53,12 @@ pub trait FeatureRelease: Send + Sync {
     /// When its features cannot be released.
     fn report(&self, own: OwnFeatures<'_>) -> Result<Vec<u8>, StrategyError>;
 
-    /// What the server takes a report for, an unbiased estimate of the features; none if it is no report of this form.
+    /// What the server takes a report for, an unbiased estimate of the features; none if it is no
+    /// report of this form.
     fn read(&self, report: &[u8], n_features: usize, range: (f64, f64)) -> Option<Estimate>;
 }
 
-kind!(FeatureRelease, "release of features", MultiBitFeatures::default());
+component_type!(FeatureRelease, "release of features", MultiBitFeatures::default());
 
 /// The number of bits that tell `n` things apart.
 pub(crate) fn bits_for(n: usize) -> usize {

@@ -2,7 +2,7 @@
 
 use crate::own::{OwnLabel, refused};
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::{kind, part};
+use folkmoot_parts::{component, component_type};
 use folkmoot_privacy::RandomisedResponse;
 
 /// How a class leaves a user.
@@ -20,23 +20,24 @@ pub trait LabelRelease: Send + Sync {
     /// When it cannot be released.
     fn report(&self, own: OwnLabel<'_>) -> Result<u32, StrategyError>;
 
-    /// The probability that it is the true one of `n_classes`; each other one is as likely as the next.
+    /// The probability that it is the true one of `n_classes`; each other one is as likely as the
+    /// next.
     fn keep(&self, n_classes: u32) -> f64;
 }
 
-kind!(LabelRelease, "release of labels", LabelResponse::default());
+component_type!(LabelRelease, "release of labels", LabelResponse::default());
 
 /// It is sent as it is.
-#[part(name = "ClearLabels", about = "classes are sent as they are")]
+#[component(name = "ClearLabels", about = "classes are sent as they are")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClearLabels {}
 
 /// Randomised response over all classes.
-#[part(name = "LabelResponse", about = "classes by randomised response (LPGNN, CCS 2021)")]
+#[component(name = "LabelResponse", about = "classes by randomised response (LPGNN, CCS 2021)")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LabelResponse {
     /// The budget of a class.
-    #[part(default = 1.0, above = 0, in = 1e-6..=1e6)]
+    #[component(default = 1.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon: f64,
 }
 

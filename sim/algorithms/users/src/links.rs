@@ -1,10 +1,13 @@
-//! Graphs as a server holds them: arcs, one bit a pair where noise made them dense, or a weight for every pair.
+//! Graphs as a server holds them: arcs, one bit a pair where noise made them dense, or a weight for
+//! every pair.
 //!
-//! At epsilon 1 randomised response sets more than a quarter of all bits. Arcs with weights would take 8 bytes each, a bit takes an eighth of
-//! one for a set and an unset pair alike: whichever is less is held. A weight for every pair that Blink is unsure of takes one of three values for
-//! each two degrees, so no square of weights is ever made.
+//! At epsilon 1 randomised response sets more than a quarter of all bits. Arcs with weights would
+//! take 8 bytes each, a bit takes an eighth of one for a set and an unset pair alike: whichever is
+//! less is held. A weight for every pair that Blink is unsure of takes one of three values for each
+//! two degrees, so no square of weights is ever made.
 //!
-//! Rows are summed side by side and each in ascending order of its columns, so no bit depends on threads, or on how a graph is held.
+//! Rows are summed side by side and each in ascending order of its columns, so no bit depends on
+//! threads, or on how a graph is held.
 
 use crate::bits::{Bits, ones};
 use folkmoot_learning::tape::{Backward, Function};
@@ -70,7 +73,8 @@ impl Arcs {
     }
 }
 
-/// A weight for every pair: one of three for each two classes of users, by how many of the two have named the other.
+/// A weight for every pair: one of three for each two classes of users, by how many of the two have
+/// named the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weighed {
     /// The class of each user.
@@ -106,7 +110,8 @@ impl Links {
         Links::Arcs(arcs, None)
     }
 
-    /// Whom each of `n` users names, ascending, however many these are: as arcs or as bits, whichever takes less memory.
+    /// Whom each of `n` users names, ascending, however many these are: as arcs or as bits,
+    /// whichever takes less memory.
     pub fn named(rows: &[Vec<u32>], is_symmetric: bool) -> Links {
         let (n, n_arcs) = (rows.len(), rows.iter().map(Vec::len).sum::<usize>());
         match 64 * n_arcs <= n * n {
@@ -190,7 +195,8 @@ fn sum_arcs(arcs: &Arcs, x: &[f32], width: usize, y: &mut [f32]) {
     });
 }
 
-/// Some rows take a tile of columns after the other, so that what a tile brings stays near; each still adds in ascending order.
+/// Some rows take a tile of columns after the other, so that what a tile brings stays near; each
+/// still adds in ascending order.
 fn sum_bits(bits: &Bits, x: &[f32], width: usize, y: &mut [f32]) {
     const ROWS: usize = 64;
     const WORDS: usize = 8;
@@ -207,7 +213,8 @@ fn sum_bits(bits: &Bits, x: &[f32], width: usize, y: &mut [f32]) {
     });
 }
 
-/// Adds the rows of `x` whose bits are set, ascending, as many columns at a time as fit into registers.
+/// Adds the rows of `x` whose bits are set, ascending, as many columns at a time as fit into
+/// registers.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 fn sum_ones(words: &[u64], x: &[f32], y: &mut [f32]) {
     let (width, mut first) = (y.len(), 0);
@@ -233,7 +240,8 @@ fn sum_panel<const N: usize>(words: &[u64], x: &[f32], width: usize, y: &mut [f3
     *y = sum;
 }
 
-/// What every pair would weigh if nobody had named anybody is summed by class, and what names add one by one.
+/// What every pair would weigh if nobody had named anybody is summed by class, and what names add
+/// one by one.
 fn sum_weighed(weighed: &Weighed, x: &[f32], width: usize, y: &mut [f32]) {
     let n_classes = weighed.n_classes();
     let mut sums = vec![0.0; n_classes * width];
@@ -276,7 +284,8 @@ fn root(degree: f32) -> f32 {
 }
 
 impl<'a> Spread<'a> {
-    /// That of graph convolutions: `D^−1/2 (A + I) D^−1/2`, with the degrees of `A + I` (Kipf & Welling 2017, equation 2).
+    /// That of graph convolutions: `D^−1/2 (A + I) D^−1/2`, with the degrees of `A + I` (Kipf &
+    /// Welling 2017, equation 2).
     pub fn convolution(links: &'a Links) -> Spread<'a> {
         let roots: Vec<f32> = links.degrees().into_iter().map(|degree| root(degree + 1.0)).collect();
         Spread {
@@ -298,7 +307,8 @@ impl<'a> Spread<'a> {
         }
     }
 
-    /// KProp's: `D^−1/2 A D^−1/2` without loops, so that nobody's own noise comes back at once (Sajadmanesh & Gatica-Perez 2021, section 3.2).
+    /// KProp's: `D^−1/2 A D^−1/2` without loops, so that nobody's own noise comes back at once
+    /// (Sajadmanesh & Gatica-Perez 2021, section 3.2).
     pub fn without_loops(links: &'a Links) -> Spread<'a> {
         let roots: Vec<f32> = links.degrees().into_iter().map(root).collect();
         Spread {
@@ -385,7 +395,8 @@ mod tests {
         (0..n).map(&mut row).collect()
     }
 
-    /// Arcs and bits give the same sums to the bit, both ways, beyond one tile and whatever the width.
+    /// Arcs and bits give the same sums to the bit, both ways, beyond one tile and whatever the
+    /// width.
     #[test]
     fn how_a_graph_is_held_changes_no_bit() {
         const N: usize = 700;
@@ -452,8 +463,8 @@ mod tests {
         }
     }
 
-    /// A path of three: KProp of its middle is 1/√2 of both ends, its ends have 1/√2 of the middle; no step is the identity, and whoever has no
-    /// neighbour becomes 0.
+    /// A path of three: KProp of its middle is 1/√2 of both ends, its ends have 1/√2 of the middle;
+    /// no step is the identity, and whoever has no neighbour becomes 0.
     #[test]
     fn kprop_is_what_a_hand_gives() {
         let links = Links::named(&[vec![1], vec![0, 2], vec![1], vec![]], true);

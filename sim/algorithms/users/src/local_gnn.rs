@@ -1,9 +1,11 @@
-//! One node per user: each sends once what local privacy lets it, and the server trains a graph network on that.
+//! One node per user: each sends once what local privacy lets it, and the server trains a graph
+//! network on that.
 //!
-//! S. Sajadmanesh, D. Gatica-Perez. Locally Private Graph Neural Networks. CCS 2021 (features and classes under noise, KProp, Drop).
-//! <https://arxiv.org/abs/2006.05535>
+//! S. Sajadmanesh, D. Gatica-Perez. Locally Private Graph Neural Networks. CCS 2021 (features and
+//! classes under noise, KProp, Drop). <https://arxiv.org/abs/2006.05535>
 //!
-//! X. Zhu, V. Y. F. Tan, X. Xiao. Blink. CCS 2023 (edges under noise). <https://arxiv.org/abs/2309.03190>
+//! X. Zhu, V. Y. F. Tan, X. Xiao. Blink. CCS 2023 (edges under noise).
+//! <https://arxiv.org/abs/2309.03190>
 //!
 //! | exchange   | direction | payload                                          | bytes                                   |
 //! |------------|-----------|--------------------------------------------------|-----------------------------------------|
@@ -11,15 +13,22 @@
 //! | `label`    | uplink    | the class that it says it has, or nothing        | ceil(ceil(log2 C) / 8), or 0             |
 //! | `edges`    | uplink    | as the release of edges lays them out            | bits: ceil((n − 1) / 8); DPRR: 4 each     |
 //!
-//! - **Once.** Users report at the start and are done. The server waits until all reports have come, or the card's deadline, or until nothing is under way.
-//! - **Who is missing** has no arc that it alone would have told of, zeros for features, and no class; the run says how many reports are missing.
-//! - **Classes.** Users who train or validate release theirs, and which of both they do is drawn by the server. Who tests never tells.
-//! - **Public edges** reach the server before the run, by a trusted party that the manifest names, and no message carries them.
-//! - **A codec** packs released features on their way (`codec`), where they are numbers, which costs no privacy; the server opens them as they come.
-//! - **What an edge costs.** A list's epsilon is of one bit of one list. The ledger's last row, and `edge_epsilon`, count every list that tells of an edge, from what was really charged.
+//! - **Once.** Users report at the start and are done. The server waits until all reports have
+//!   come, or the card's deadline, or until nothing is under way.
+//! - **Who is missing** has no arc that it alone would have told of, zeros for features, and no
+//!   class; the run says how many reports are missing.
+//! - **Classes.** Users who train or validate release theirs, and which of both they do is drawn by
+//!   the server. Who tests never tells.
+//! - **Public edges** reach the server before the run, by a trusted party that the manifest names,
+//!   and no message carries them.
+//! - **A codec** packs released features on their way (`codec`), where they are numbers, which
+//!   costs no privacy; the server opens them as they come.
+//! - **What an edge costs.** A list's epsilon is of one bit of one list. The ledger's last row, and
+//!   `edge_epsilon`, count every list that tells of an edge, from what was really charged.
 //!
-//! Deviations: relu for SELU, two layers, the range of features is a public setting and not taken from all data; degrees of Blink's prior are rounded
-//! ([`prior`](crate::edges::prior)); DPRR's sampling is done by the user. Not modelled: joining later, reporting again.
+//! Deviations: relu for SELU, two layers, the range of features is a public setting and not taken
+//! from all data; degrees of Blink's prior are rounded ([`prior`](crate::edges::prior)); DPRR's
+//! sampling is done by the user. Not modelled: joining later, reporting again.
 
 use crate::features::Numbers;
 use crate::own::{DEGREES, EDGES, OwnEdges, OwnFeatures, OwnLabel};
@@ -47,7 +56,6 @@ pub struct Facts {
     pub n_users: u32,
     /// Features of a user.
     pub n_features: u32,
-    /// Classes.
     pub n_classes: u32,
 }
 
@@ -73,7 +81,6 @@ messages! {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Work(#[serde(with = "shared")] Arc<Told>);
 
-/// The server's state.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Server {
     #[serde(with = "shared")]
@@ -104,7 +111,6 @@ impl Server {
 const MOVED: usize = 0;
 
 impl LocalGnn {
-    /// The parameters.
     pub fn params(&self) -> &Params {
         &self.params
     }

@@ -1,13 +1,14 @@
-//! The networks that a server trains: two layers on rows that may be scarce and links that may be dense.
+//! The networks that a server trains: two layers on rows that may be scarce and links that may be
+//! dense.
 
 use crate::links::{Links, Spread};
 use crate::matrix::Matrix;
 use folkmoot_draws::SimRng;
 use folkmoot_learning::{Init, Layout, Parameter, Tape, Var};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
 /// The network, of two layers with a relu between them.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     /// GraphSAGE with means (Hamilton et al. 2017).
@@ -19,7 +20,6 @@ pub enum Network {
     Mlp,
 }
 
-/// One layer's parameters.
 struct Layer {
     /// What is spread over links.
     spread: Parameter,
@@ -28,7 +28,6 @@ struct Layer {
     own: Option<Parameter>,
 }
 
-/// A network's parameters.
 pub(crate) struct Net {
     pub(crate) layout: Layout,
     layers: [Layer; 2],

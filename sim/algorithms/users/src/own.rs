@@ -1,4 +1,5 @@
-//! What a user holds, in wrappers that it leaves by a release alone: a part that says how users report cannot forget the charge.
+//! What a user holds, in wrappers that it leaves by a release alone: a part that says how users
+//! report cannot forget the charge.
 
 use folkmoot_engine::prelude::*;
 use folkmoot_privacy::{Law, Mechanism, PrivacyCost, ReleaseError};
@@ -111,7 +112,6 @@ impl<'a> OwnFeatures<'a> {
     }
 }
 
-/// A user's class.
 pub struct OwnLabel<'a> {
     class: u32,
     n_classes: u32,
@@ -162,7 +162,6 @@ impl<'a> OwnEdges<'a> {
         }
     }
 
-    /// Who it is.
     pub fn me(&self) -> u32 {
         self.me
     }
@@ -187,7 +186,8 @@ impl<'a> OwnEdges<'a> {
         Ok(told.into_iter().map(|place| user_at(me, place)).collect())
     }
 
-    /// The bits of those after it, `n_users − 1 − me` places: whom they name after `mechanism`, ascending.
+    /// The bits of those after it, `n_users − 1 − me` places: whom they name after `mechanism`,
+    /// ascending.
     ///
     /// # Errors
     ///
@@ -202,7 +202,8 @@ impl<'a> OwnEdges<'a> {
         Ok(told.into_iter().map(|place| first + place).collect())
     }
 
-    /// The bits of all others as numbers, 1 or 0, after `mechanism`, in ascending order of the others.
+    /// The bits of all others as numbers, 1 or 0, after `mechanism`, in ascending order of the
+    /// others.
     ///
     /// # Errors
     ///

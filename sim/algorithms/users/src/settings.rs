@@ -6,10 +6,10 @@ use crate::labels::LabelRelease;
 use crate::network::Network;
 use crate::train::{LabelLoss, Training};
 use folkmoot_codecs::Codec;
-use folkmoot_parts::{Broken, Chosen, Rules, part};
+use folkmoot_parts::{Broken, Chosen, Rules, component};
 
 /// The parameters of [`LocalGnn`](crate::LocalGnn). Defaults are those of LPGNN.
-#[part(
+#[component(
     name = "LocalGnn",
     about = "one node per user: what local privacy lets each send, once, and a graph network at the server (LPGNN, Blink)",
     rules
@@ -18,23 +18,26 @@ use folkmoot_parts::{Broken, Chosen, Rules, part};
 pub struct Params {
     /// What users release of their features.
     pub features: Chosen<dyn FeatureRelease>,
-    /// How a report of features is packed on its way, where it is numbers (`ClearFeatures`, `LaplaceFeatures`, `GaussianFeatures`): they have been
-    /// released by then, so that rounding them costs no privacy. It must send every number. Bits are short as they are.
+    /// How a report of features is packed on its way, where it is numbers (`ClearFeatures`,
+    /// `LaplaceFeatures`, `GaussianFeatures`): they have been released by then, so that rounding
+    /// them costs no privacy. It must send every number. Bits are short as they are.
     pub codec: Chosen<dyn Codec>,
     /// What they release of their classes, if they have one to tell.
     pub labels: Chosen<dyn LabelRelease>,
     /// What they release of their neighbours.
     pub edges: Chosen<dyn EdgeRelease>,
-    /// The public range of every feature; a user whose own lies outside moves it to the nearest end, which is counted.
-    #[part(default = (0.0, 1.0))]
+    /// The public range of every feature; a user whose own lies outside moves it to the nearest
+    /// end, which is counted.
+    #[component(default = (0.0, 1.0))]
     pub range: (f64, f64),
     /// Who tells its class, and what of that validates.
     pub split: Split,
-    /// Steps of KProp on features: each replaces a row by the sum over neighbours, weighed by `1 / √(d_i d_j)`, so that noise averages out.
-    #[part(default = 0, in = 0..=64)]
+    /// Steps of KProp on features: each replaces a row by the sum over neighbours, weighed by
+    /// `1 / √(d_i d_j)`, so that noise averages out.
+    #[component(default = 0, in = 0..=64)]
     pub feature_steps: u32,
     /// The same on labels, for `Drop`.
-    #[part(default = 4, in = 0..=64)]
+    #[component(default = 4, in = 0..=64)]
     pub label_steps: u32,
     /// What the network is trained towards.
     pub loss: LabelLoss,
@@ -42,22 +45,24 @@ pub struct Params {
     pub network: Network,
     /// How it is trained.
     pub training: Training,
-    /// Train two controls too: on what users would send without privacy, and on what was sent without its edges.
+    /// Train two controls too: on what users would send without privacy, and on what was sent
+    /// without its edges.
     pub controls: bool,
     /// Edges, and as many pairs without one, that an attacker ranks; drawn.
-    #[part(default = 50_000, in = 100..=5_000_000)]
+    #[component(default = 50_000, in = 100..=5_000_000)]
     pub attacked_pairs: u32,
 }
 
 /// Who tells its class.
-#[part(rules)]
+#[component(rules)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Split {
     /// The share of users with a class who train.
-    #[part(default = 0.5, above = 0, below = 1)]
+    #[component(default = 0.5, above = 0, below = 1)]
     pub train: f64,
-    /// The share who validate; with `train` below 1. Their classes are released too. All others test, and never tell theirs.
-    #[part(default = 0.25, in = 0..1)]
+    /// The share who validate; with `train` below 1. Their classes are released too. All others
+    /// test, and never tell theirs.
+    #[component(default = 0.25, in = 0..1)]
     pub validation: f64,
 }
 

@@ -1,9 +1,9 @@
 //! From settings and a data set to a run of [`LocalGnn`]: checks, public facts, and the data of
 //! each user.
 
+use crate::evaluator::Worth;
 use crate::local_gnn::{Facts, LocalGnn, Server};
 use crate::settings::Params;
-use crate::study::Worth;
 use crate::users::{User, Users};
 use folkmoot_engine::prelude::*;
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of, without_weights};
@@ -81,7 +81,7 @@ impl Algorithm for Params {
         let users = Arc::new(Users::new(self, source));
         Ok(Shared {
             shards: Box::new(Arc::clone(&users)),
-            study: Box::new(Worth(users)),
+            evaluator: Box::new(Worth(users)),
         })
     }
 }

@@ -13,11 +13,9 @@ use serde_bytes::ByteBuf;
 /// A report of each user on each thing; nothing of those who sent none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Told {
-    /// Of features.
     pub features: Vec<Option<ByteBuf>>,
     /// The class that a user says it has.
     pub labels: Vec<Option<u32>>,
-    /// Of edges.
     pub edges: Vec<Option<ByteBuf>>,
 }
 
@@ -49,7 +47,8 @@ impl Told {
         self.features.iter().enumerate().map(one).collect()
     }
 
-    /// What a network is trained on: rows, classes that were told, and who of those who told theirs validates, drawn.
+    /// What a network is trained on: rows, classes that were told, and who of those who told theirs
+    /// validates, drawn.
     pub(crate) fn sample(&self, params: &Params, n_features: usize, rng: &mut SimRng) -> Result<Sample, StrategyError> {
         let rows = Matrix::new(&self.rows(params, n_features)?, n_features);
         let mut told: Vec<u32> = (0..)

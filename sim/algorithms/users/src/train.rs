@@ -6,11 +6,11 @@ use crate::network::{Net, Network};
 use folkmoot_draws::SimRng;
 use folkmoot_learning::tape::{Backward, Function};
 use folkmoot_learning::{Adam, Decay, Moments, Optimiser, Tape};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use serde::{Deserialize, Serialize};
 
 /// What a network is trained towards where classes were told under noise.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabelLoss {
     /// The cross entropy of what was told, as if it were true.
@@ -18,32 +18,33 @@ pub enum LabelLoss {
     CrossEntropy,
     /// The same of predictions that went through the noise too (Patrini et al., CVPR 2017).
     Forward,
-    /// LPGNN's: what was told is propagated `label_steps` times, of that the likeliest class is taken for true, and predictions go through noise and
-    /// propagation as well.
+    /// LPGNN's: what was told is propagated `label_steps` times, of that the likeliest class is
+    /// taken for true, and predictions go through noise and propagation as well.
     Drop,
 }
 
 /// How the network is trained: all users at once, by Adam.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Training {
     /// Steps.
-    #[part(default = 300, in = 1..=100_000)]
+    #[component(default = 300, in = 1..=100_000)]
     pub epochs: u32,
-    /// The network that is kept is looked for after every so many steps: that of the least loss on those who validate.
-    #[part(default = 1, in = 1..=100_000)]
+    /// The network that is kept is looked for after every so many steps: that of the least loss on
+    /// those who validate.
+    #[component(default = 1, in = 1..=100_000)]
     pub check_every: u32,
     /// Width of the hidden layer.
-    #[part(default = 16, in = 1..=4_096)]
+    #[component(default = 16, in = 1..=4_096)]
     pub hidden: u32,
     /// The learning rate.
-    #[part(default = 0.01, above = 0, f32, alias = "rate")]
+    #[component(default = 0.01, above = 0, f32, alias = "rate")]
     pub learning_rate: f64,
     /// Times the weight, added to its gradient.
-    #[part(default = 0.0, at_least = 0, f32)]
+    #[component(default = 0.0, at_least = 0, f32)]
     pub weight_decay: f64,
     /// Dropout probability in training.
-    #[part(default = 0.0, in = 0..1)]
+    #[component(default = 0.0, in = 0..1)]
     pub dropout: f64,
 }
 
@@ -76,7 +77,8 @@ pub struct Learned {
     pub diverged: bool,
 }
 
-/// The logarithm of predictions that went through the noise of classes: `ln(other + (keep − other) softmax)`.
+/// The logarithm of predictions that went through the noise of classes:
+/// `ln(other + (keep − other) softmax)`.
 #[derive(Clone, Copy, Debug)]
 struct Corrected {
     keep: f64,
@@ -221,7 +223,8 @@ impl Course {
         }
     }
 
-    /// What is taken for true: the likeliest class of what was told, propagated; without, what was told.
+    /// What is taken for true: the likeliest class of what was told, propagated; without, what was
+    /// told.
     fn targets(&self, sample: &Sample, smooth: &Spread<'_>) -> Vec<u32> {
         if self.loss != LabelLoss::Drop {
             return Vec::new();
@@ -236,10 +239,12 @@ impl Course {
         told.chunks_exact(self.n_classes).map(likeliest).collect()
     }
 
-    /// Keeps what is predicted, if its loss is less than that of what is kept. A network that agrees with what it was told more often than
-    /// the truth does, has learned the noise, and is not kept where noise is corrected for (Sajadmanesh & Gatica-Perez 2021, section 3.3). The paper's
-    /// bounds are the probability `keep` itself and 1.05 of it; here two standard errors are added, since the truth too agrees with few who validate
-    /// more often than that every other time.
+    /// Keeps what is predicted, if its loss is less than that of what is kept. A network that
+    /// agrees with what it was told more often than the truth does, has learned the noise, and is
+    /// not kept where noise is corrected for (Sajadmanesh & Gatica-Perez 2021, section 3.3). The
+    /// paper's bounds are the probability `keep` itself and 1.05 of it; here two standard errors
+    /// are added, since the truth too agrees with few who validate more often than that every other
+    /// time.
     fn look(&self, epoch: u32, logits: &[f32], sample: &Sample, learned: &mut Learned) {
         let corrected = self.corrected();
         let corrects = self.loss != LabelLoss::CrossEntropy;
@@ -301,7 +306,8 @@ mod tests {
     use super::*;
     use folkmoot_draws::{SeedableRng, unit};
 
-    /// The gradient of a corrected prediction is that of differences, and without noise it is a log-softmax.
+    /// The gradient of a corrected prediction is that of differences, and without noise it is a
+    /// log-softmax.
     #[test]
     fn corrections_are_what_their_formula_says() {
         let mut rng = SimRng::seed_from_u64(5);

@@ -20,7 +20,6 @@ pub(crate) enum Role {
     Nothing,
 }
 
-/// All users.
 pub struct Users {
     pub(crate) dataset: Arc<Dataset>,
     pub(crate) roles: Vec<Role>,
@@ -104,7 +103,6 @@ impl<'a> User<'a> {
         }
     }
 
-    /// Its neighbours, ascending.
     pub fn neighbours(self) -> &'a [u32] {
         self.users.dataset.graph().neighbours(self.node)
     }

@@ -1,7 +1,7 @@
-//! A model that walks: clients take gradient steps on it and hand it on to a neighbour, without a server.
+//! Random-walk SGD: clients take gradient steps on a model and pass it to a neighbour; no server.
 //!
-//! E. Cyffers, A. Bellet, J. Upadhyay. Differentially Private Decentralized Learning with Random Walks. ICML 2024 (max-degree chain, noise at every step).
-//! <https://arxiv.org/abs/2402.07471>
+//! E. Cyffers, A. Bellet, J. Upadhyay. Differentially Private Decentralized Learning with Random
+//! Walks. ICML 2024 (max-degree chain, noise at every step). <https://arxiv.org/abs/2402.07471>
 //!
 //! | exchange | direction | payload                                                        | bytes            |
 //! |----------|-----------|----------------------------------------------------------------|------------------|
@@ -9,25 +9,35 @@
 //! | `packed_token` | peer, with a `codec` | the same, with the weights that learn as it packs them, then the others in `f32` | its encoding + 4 × n_others + 8 |
 //! | `report` | uplink    | nothing that counts: it is for measurement                     | 0                |
 //!
-//! - **A step** is one gradient over all training items of the client that holds the token, clipped and under noise where `noise` says so. The gradient counts
-//!   `1 / (n π_v)` where clients are visited in proportion to `π`, so that on average it is that of all clients.
-//! - **Where it goes** says [`Chain`]; staying is a step on the same client's items and no message. With [`Jumps`] it leaves for good: a jump of r hops is r messages.
-//!   Jumps change what is visited in the long run, which the weights of gradients then do not make up for.
-//! - **Several walks** share nothing: each token has its own model. What is scored is the mean of the models as they were last reported.
-//! - **Codecs.** A model is packed when it is handed on after a step; in a jump, and another way round a client that is away, it goes on as it came, so that nothing is lost
-//!   twice. What noise has made safe stays so however it is packed. A model with a number that is not finite cannot be packed, and its walk ends.
-//! - **Too many visits.** A client that has given so many gradients adds noise alone, hands the token on, or ends the walk ([`Then`]).
-//! - **Nodes that leave.** A token for a client that is away comes back to its sender after `timeout_s`, who draws another way. Where that fails more than `tries` times
-//!   in a row the walk is stuck, and the run ends with an error. A token whose holder leaves while it computes, and does not come back, is lost: nobody else has it. The run ends when every token has made its steps, has been ended or is lost.
+//! - **A step** is one gradient over all training items of the client that holds the token, clipped
+//!   and under noise where `noise` says so. The gradient counts `1 / (n π_v)` where clients are
+//!   visited in proportion to `π`, so that on average it is that of all clients.
+//! - **Where it goes** says [`Chain`]; staying is a step on the same client's items and no message.
+//!   With [`Jumps`] it leaves for good: a jump of r hops is r messages. Jumps change what is
+//!   visited in the long run, which the weights of gradients then do not make up for.
+//! - **Several walks** share nothing: each token has its own model. What is scored is the mean of
+//!   the models as they were last reported.
+//! - **Codecs.** A model is packed when it is handed on after a step; in a jump, and another way
+//!   round a client that is away, it goes on as it came, so that nothing is lost twice. What noise
+//!   has made safe stays so however it is packed. A model with a number that is not finite cannot
+//!   be packed, and its walk ends.
+//! - **Too many visits.** A client that has given so many gradients adds noise alone, hands the
+//!   token on, or ends the walk ([`Then`]).
+//! - **Nodes that leave.** A token for a client that is away comes back to its sender after
+//!   `timeout_s`, who draws another way. Where that fails more than `tries` times in a row the walk
+//!   is stuck, and the run ends with an error. A token whose holder leaves while it computes, and
+//!   does not come back, is lost: nobody else has it. The run ends when every token has made its
+//!   steps, has been ended or is lost.
 //! - **No server** sends anything: whoever measures hears of every `report_every`-th step.
 //!
-//! Deviations: W adds noise before it clips, which bounds nothing where gradients may be long; here the gradient is clipped and then gets its noise. Not modelled: tokens that
-//! meet. A card's `cohort` and `deadline` mean nothing here.
+//! Deviations: W adds noise before it clips, which bounds nothing where gradients may be long; here
+//! the gradient is clipped and then gets its noise. Not modelled: tokens that meet. A card's
+//! `cohort` and `deadline` mean nothing here.
 
 mod chain;
+mod evaluator;
 mod message;
 mod params;
-mod study;
 pub mod theory;
 mod token;
 
@@ -61,7 +71,6 @@ const GRADIENT: Channel = Channel::new(0, Purpose(*b"wk-noise"));
 /// What everybody knows before a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Facts {
-    /// Of the data.
     #[serde(flatten)]
     pub data: classifier::Facts,
     /// What the first model and the first holders of tokens are drawn from.
@@ -176,7 +185,7 @@ fn terms() -> Vec<Term> {
         }),
         ..term.clone()
     };
-    let own = study::TERMS.iter().chain(attacks::TERMS).cloned();
+    let own = evaluator::TERMS.iter().chain(attacks::TERMS).cloned();
     own.chain(classifier::TERMS.iter().map(of_mean)).collect()
 }
 
@@ -188,7 +197,7 @@ impl Victim for WalkSgd {
     fn shared(&self, held: &Arc<Held>, _: &Source<'_>) -> Result<Shared<WalkSgd>, StrategyError> {
         Ok(Shared {
             shards: Box::new(Handed(Arc::clone(held))),
-            study: Box::new(study::Watch(Arc::clone(held))),
+            evaluator: Box::new(evaluator::Watch(Arc::clone(held))),
         })
     }
 
@@ -278,17 +287,14 @@ mod counter {
 }
 
 impl WalkSgd {
-    /// The links.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// Graph neural network.
     pub fn classifier(&self) -> &Classifier {
         &self.classifier
     }
 
-    /// The parameters.
     pub fn params(&self) -> &Params {
         &self.params
     }
@@ -313,7 +319,7 @@ impl WalkSgd {
         cx.compute(Work(token), self.classifier.step_cost(shard));
     }
 
-    /// The model after a step with a client's gradient, or what it adds instead; none if the walk ends here.
+    /// The model after a step, or what the step adds to it; none if the walk ends here.
     fn stepped(
         &self,
         client: &mut Client,

@@ -1,4 +1,5 @@
-//! Users of one node as runs: what they send and pay, what the server learns, and what is read off their reports.
+//! Users of one node as runs: what they send and pay, what the server learns, and what is read off
+//! their reports.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
 #[path = "users/own_shard.rs"]
@@ -18,7 +19,8 @@ use std::sync::Arc;
 
 const N: u32 = 300;
 
-/// Communities of a hundred whose features mark them; with an `assortativity` of 0 edges join anybody.
+/// Communities of a hundred whose features mark them; with an `assortativity` of 0 edges join
+/// anybody.
 fn blocks(assortativity: f64) -> Arc<Dataset> {
     let spec = DatasetSpec::ContextualSbm {
         n_nodes: N,
@@ -65,7 +67,8 @@ fn number(outcome: &Outcome, name: &str) -> f64 {
 
 const CLEAR: &str = "features: ClearFeatures(), labels: ClearLabels(), network: Gcn";
 
-/// 300 users: 38 bytes of bits, 4 more for a degree; a multi-bit report of 24 features at epsilon 1 has 6 bits, and a class of three 2.
+/// 300 users: 38 bytes of bits, 4 more for a degree; a multi-bit report of 24 features at epsilon 1
+/// has 6 bits, and a class of three 2.
 #[test]
 fn reports_have_the_stated_sizes_and_an_edge_costs_every_list_that_tells_of_it() {
     let dataset = blocks(0.8);
@@ -108,8 +111,8 @@ fn reports_have_the_stated_sizes_and_an_edge_costs_every_list_that_tells_of_it()
     assert_eq!(outcome.ledger.total().sent, u64::from(2 * N));
 }
 
-/// With everything clear the network beats the majority by far; under hopeless noise on features it is no better than chance, and KProp over public
-/// edges wins some of it back.
+/// With everything clear the network beats the majority by far; under hopeless noise on features it
+/// is no better than chance, and KProp over public edges wins some of it back.
 #[test]
 fn the_network_learns_what_reports_leave_to_learn() {
     let dataset = blocks(0.9);
@@ -125,15 +128,17 @@ fn the_network_learns_what_reports_leave_to_learn() {
         let text = format!("features: ClearFeatures(), labels: ClearLabels(), network: {network}");
         assert!(accuracy(&text) > majority + 0.2, "{network}");
     }
-    // An epsilon of 12 and five signs of 24: a perceptron on one's own row hardly sees it, means over neighbours do.
+    // An epsilon of 12 and five signs of 24: a perceptron on one's own row hardly sees it, means
+    // over neighbours do.
     let noisy = "features: MultiBitFeatures(epsilon: 12), labels: ClearLabels()";
     let alone = accuracy(&format!("{noisy}, network: Mlp"));
     let helped = accuracy(&format!("{noisy}, network: Gcn, feature_steps: 2"));
     assert!(helped > alone + 0.08, "{helped} {alone}");
 }
 
-/// Three classes at epsilon 0.7 are told truly by half: Drop wins back nearly all of it, and taking what was told for true does not. Who then weighs what was
-/// told with what was learned knows the classes of those who told theirs under noise.
+/// Three classes at epsilon 0.7 are told truly by half: Drop wins back nearly all of it, and taking
+/// what was told for true does not. Who then weighs what was told with what was learned knows the
+/// classes of those who told theirs under noise.
 #[test]
 fn drop_learns_more_of_noisy_classes_than_taking_them_for_true() {
     let dataset = blocks(0.9);
@@ -159,8 +164,8 @@ fn drop_learns_more_of_noisy_classes_than_taking_them_for_true() {
     assert!(gained > 0.3, "{gained}");
 }
 
-/// A leak that is planted is found by whoever reads it, and where there is none nobody finds anything: edges that join anybody, under a budget that is
-/// hardly any.
+/// A leak that is planted is found by whoever reads it, and where there is none nobody finds
+/// anything: edges that join anybody, under a budget that is hardly any.
 #[test]
 fn links_are_read_off_reports_where_these_tell_and_nowhere_else() {
     let dataset = blocks(0.0);
@@ -180,12 +185,14 @@ fn links_are_read_off_reports_where_these_tell_and_nowhere_else() {
         let [lists, posterior] = ["link_lists_auc", "link_posterior_auc"].map(|name| number(&some, name));
         assert!(posterior > lists - 0.01 && lists > 0.6, "{edges}: {lists} {posterior}");
     }
-    // Where edges stay within classes, features that mark these tell of edges although no list does.
+    // Where edges stay within classes, features that mark these tell of edges although no list
+    // does.
     let likely = play(&blocks(1.0), &format!("{CLEAR}, edges: EdgeResponse(epsilon: 0.001)"));
     assert!(number(&likely, "link_features_auc") > 0.56);
 }
 
-/// A feature that is told as it is is known, one under a budget that is hardly any is not; neighbours who are alike tell of each other.
+/// A feature that is told as it is is known, one under a budget that is hardly any is not;
+/// neighbours who are alike tell of each other.
 #[test]
 fn features_are_read_off_reports_where_these_tell_and_nowhere_else() {
     let clear = play(&blocks(1.0), CLEAR);
@@ -211,7 +218,8 @@ fn features_are_read_off_reports_where_these_tell_and_nowhere_else() {
     }
 }
 
-/// At epsilon 2 randomised response names 12 % of all: as many arcs as that, held as bits; Blink and DPRR come back to about as many as there are.
+/// At epsilon 2 randomised response names 12 % of all: as many arcs as that, held as bits; Blink
+/// and DPRR come back to about as many as there are.
 #[test]
 fn graphs_have_as_many_arcs_as_their_mechanism_leaves() {
     let dataset = blocks(0.8);
@@ -232,7 +240,8 @@ fn graphs_have_as_many_arcs_as_their_mechanism_leaves() {
     assert_eq!(arcs("PublicEdges()"), true_arcs);
 }
 
-/// The mean of what the server takes reports for is the mean of the features, within 4 standard errors, mechanism by mechanism.
+/// The mean of what the server takes reports for is the mean of the features, within 4 standard
+/// errors, mechanism by mechanism.
 #[test]
 fn estimates_are_those_of_the_features() {
     let dataset = blocks(0.8);
@@ -254,9 +263,9 @@ fn estimates_are_those_of_the_features() {
             .prepare(&Source::new(&dataset, &partition, Streams::new(3)))
             .unwrap();
         let end = std::sync::Mutex::new(0.0);
-        let study = Sum(&params, &end);
+        let evaluator = Sum(&params, &end);
         let system = System {
-            study: &study,
+            evaluator: &evaluator,
             ..prepared.system()
         };
         run(system, &World::ideal(), 3, Options::default(), &mut Unobserved).unwrap();
@@ -272,7 +281,7 @@ fn estimates_are_those_of_the_features() {
 /// Sums up all estimates.
 struct Sum<'a>(&'a Params, &'a std::sync::Mutex<f64>);
 
-impl Study<folkmoot_users::LocalGnn> for Sum<'_> {
+impl Evaluator<folkmoot_users::LocalGnn> for Sum<'_> {
     fn at_end(&self, end: &End<'_, folkmoot_users::LocalGnn>, _: &mut Sheet) {
         let mut sum = 0.0;
         for report in &end.server.told().features {
@@ -284,7 +293,8 @@ impl Study<folkmoot_users::LocalGnn> for Sum<'_> {
     }
 }
 
-/// 24 features: 96 bytes of numbers under noise, 8 for each that is not 0 where they are clear. Codecs round what was released, at the same price.
+/// 24 features: 96 bytes of numbers under noise, 8 for each that is not 0 where they are clear.
+/// Codecs round what was released, at the same price.
 #[test]
 fn released_numbers_are_packed_at_no_price() {
     let dataset = blocks(0.9);
@@ -308,7 +318,8 @@ fn released_numbers_are_packed_at_no_price() {
             assert!(codec == "Half()" || apart[1] > 0.0, "what is read is what came");
         }
     }
-    // Marks are 1 and stay that; behind their places and how many there are they take nearly nothing.
+    // Marks are 1 and stay that; behind their places and how many there are they take nearly
+    // nothing.
     let (plain, packed) = (with("ClearFeatures()", "Plain()"), with("ClearFeatures()", "Half()"));
     let n_marks = number(&plain, "feature_bytes") / 8.0;
     assert!((number(&packed, "feature_bytes") - (4.0 + 6.0 * n_marks)).abs() < 1e-9);

@@ -1,6 +1,7 @@
-//! Events a second and memory a device of FedWalk's walks, by the number of devices: random graphs of mean degree 16, walks of 40 without
-//! prediction, messages alone, the ledger on; 100 000 walks, but at least one a device. The memory is the most that the process had, less
-//! what it had with the graph alone; it says something of the first number of devices in a process only.
+//! Events a second and memory a device of FedWalk's walks, by the number of devices: random graphs
+//! of mean degree 16, walks of 40 without prediction, messages alone, the ledger on; 100 000 walks,
+//! but at least one a device. The memory is the most that the process had, less what it had with
+//! the graph alone; it says something of the first number of devices in a process only.
 //!
 //! `cargo run --release -p folkmoot-walks --example walks [threads] [devices…]`; CSV on stdout.
 #![allow(
@@ -30,8 +31,8 @@ fn graph(n: u32) -> Arc<Dataset> {
     Arc::new(Dataset::of_graph("bench", graph))
 }
 
-/// Bytes of this process's memory: `VmRSS:` now, `VmHWM:` at most so far. What is left at the end would depend on what the allocator
-/// happens to give back.
+/// Bytes of this process's memory: `VmRSS:` now, `VmHWM:` at most so far. What is left at the end
+/// would depend on what the allocator happens to give back.
 fn memory(line: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let kib = status.lines().find_map(|text| text.strip_prefix(line))?;

@@ -1,23 +1,27 @@
-//! DeepWalk: node embedding at a server that is given the whole graph, the baseline of federated node embedding.
+//! DeepWalk: node embedding at a server that is given the whole graph, the baseline of federated
+//! node embedding.
 //!
-//! B. Perozzi, R. Al-Rfou, S. Skiena. DeepWalk: Online Learning of Social Representations. KDD 2014, Algorithms 1 and 2.
-//! <https://arxiv.org/abs/1403.6652>
+//! B. Perozzi, R. Al-Rfou, S. Skiena. DeepWalk: Online Learning of Social Representations. KDD
+//! 2014, Algorithms 1 and 2. <https://arxiv.org/abs/1403.6652>
 //!
-//! Each device owns one vertex and sends the server its neighbours, once and unprotected; everything else happens there: passes
-//! over the vertices in random order, one uniform walk from each, then skip-gram. That is what a protocol that keeps the edges at
-//! the devices is measured against: by the vectors' worth, and by `4 × degree` bytes a device.
+//! Each device owns one vertex and sends the server its neighbours, once and unprotected;
+//! everything else happens there: passes over the vertices in random order, one uniform walk from
+//! each, then skip-gram. That is what a protocol that keeps the edges at the devices is measured
+//! against: by the vectors' worth, and by `4 × degree` bytes a device.
 //!
 //! | exchange     | direction | payload                           | bytes      |
 //! |--------------|-----------|-----------------------------------|------------|
 //! | `neighbours` | uplink    | the device's neighbours, `u32`    | 4 \|N(v)\| |
 //! | the same     |           | with `epsilon`: those it tells of | 4 × so many |
 //!
-//! With `epsilon` a device answers for the vertices after it by randomised response, one bit for each: the pairs of vertices are divided
-//! among the devices, so an edge costs its epsilon once, and the server walks on what it was told. That is the baseline of anything that
-//! claims to hide edges at that epsilon.
+//! With `epsilon` a device answers for the vertices after it by randomised response, one bit for
+//! each: the pairs of vertices are divided among the devices, so an edge costs its epsilon once,
+//! and the server walks on what it was told. That is the baseline of anything that claims to hide
+//! edges at that epsilon.
 //!
-//! A walk has `walk_length` vertices, its start among them, and ends early where there is nobody to go to. An edge counts if either
-//! end has told it, so one that is away hides only the edges between absent devices.
+//! A walk has `walk_length` vertices, its start among them, and ends early where there is nobody to
+//! go to. An edge counts if either end has told it, so one that is away hides only the edges
+//! between absent devices.
 
 use crate::node_embedding::{self, Embedding, Evaluation, Facts, OwnVertex, Tally, VertexOwners, Walked};
 use folkmoot_draws::{Rng, SeedableRng, index, shuffle};
@@ -25,7 +29,7 @@ use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Embeddings, Graph, GraphBuilder};
 use folkmoot_learning::skip_gram::Corpus;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use folkmoot_privacy::SparseBits;
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 use rayon::prelude::*;
@@ -38,22 +42,24 @@ const MAX_FALSE_EDGES: f64 = 5e7;
 const KEY: Purpose = Purpose(*b"dw-walks");
 
 /// The parameters of [`DeepWalk`]. Defaults are those of FedWalk's experiments.
-#[part(
+#[component(
     name = "DeepWalk",
     about = "node embedding at a server that knows the whole graph, the centralised baseline (KDD 2014)"
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
     /// Vertices of a walk, t in the paper.
-    #[part(default = 40, in = 2..=10_000)]
+    #[component(default = 40, in = 2..=10_000)]
     pub walk_length: u32,
     /// Walks from every vertex, gamma.
-    #[part(default = 80, in = 1..=100_000)]
+    #[component(default = 80, in = 1..=100_000)]
     pub walks_per_node: u32,
-    /// Budget of an edge, by randomised response on every pair of vertices; where it is left out neighbours are told as they are.
-    #[part(above = 0, in = 1e-6..=1e6)]
+    /// Budget of an edge, by randomised response on every pair of vertices; where it is left out
+    /// neighbours are told as they are.
+    #[component(above = 0, in = 1e-6..=1e6)]
     pub epsilon: Option<f64>,
-    /// What is learned from the walks. The published figures are usually made with `SkipGram(output: Both, epochs: 5)`.
+    /// What is learned from the walks. The published figures are usually made with
+    /// `SkipGram(output: Both, epochs: 5)`.
     pub embedding: Embedding,
     /// How the vectors are scored.
     pub evaluation: Evaluation,
@@ -104,7 +110,7 @@ impl Algorithm for Params {
                 walked: Arc::clone(&walked),
                 knows_two_hops: false,
             }),
-            study: Box::new(Worth(walked)),
+            evaluator: Box::new(Worth(walked)),
         })
     }
 }
@@ -130,7 +136,6 @@ const NEIGHBOURS: Channel = Channel::new(0, Purpose(*b"dw-edges"));
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Work(#[serde(with = "shared")] Arc<[Box<[u32]>]>);
 
-/// The server's state.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Server {
     #[serde(with = "shared")]
@@ -140,8 +145,8 @@ pub struct Server {
     embeddings: Option<Embeddings>,
 }
 
-/// Walks on `graph`: `walks_per_node` passes over the vertices in random order, a uniform walk of at most `walk_length` vertices
-/// from each (Perozzi et al. 2014, Algorithm 1).
+/// Walks on `graph`: `walks_per_node` passes over the vertices in random order, a uniform walk of
+/// at most `walk_length` vertices from each (Perozzi et al. 2014, Algorithm 1).
 ///
 /// # Determinism
 ///
@@ -331,10 +336,11 @@ fn response(epsilon: f64, n_pairs: u32) -> Result<SparseBits, StrategyError> {
     SparseBits::new(epsilon, n_pairs, EDGE).map_err(|error| StrategyError(error.to_string()))
 }
 
-/// What the vectors are worth, and what the server knows of the edges where it is not told them as they are.
+/// What the vectors are worth, and what the server knows of the edges where it is not told them as
+/// they are.
 struct Worth(Arc<Walked>);
 
-impl Study<DeepWalk> for Worth {
+impl Evaluator<DeepWalk> for Worth {
     fn expected_messages(&self, system: &DeepWalk, _: &Setup<'_>, _: Kind, _: Round, _: Direction) -> Option<f64> {
         Some(f64::from(system.n_nodes))
     }

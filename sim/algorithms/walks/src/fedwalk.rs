@@ -1,10 +1,10 @@
 //! FedWalk: unsupervised node embedding over devices that own one vertex each.
 //!
-//! Q. Pan, Y. Zhu. FedWalk: Communication Efficient Federated Unsupervised Node Embedding with Differential Privacy.
-//! KDD 2022, Algorithm 1. <https://arxiv.org/abs/2205.15896>
+//! Q. Pan, Y. Zhu. FedWalk: Communication Efficient Federated Unsupervised Node Embedding with
+//! Differential Privacy. KDD 2022, Algorithm 1. <https://arxiv.org/abs/2205.15896>
 //!
-//! The paper's *device* is our client, and owns one vertex. Round 0 is phase A, the set-up; each later round starts one
-//! walk at every client of its cohort.
+//! The paper's *device* is our client, and owns one vertex. Round 0 is phase A, the set-up; each
+//! later round starts one walk at every client of its cohort.
 //!
 //! | exchange            | direction | payload                                       | bytes                   |
 //! |---------------------|-----------|-----------------------------------------------|-------------------------|
@@ -21,15 +21,17 @@
 //! | B `row_request`     | uplink    | a vertex (`rows: Neighbours`, `OnRequest`)    | 4                       |
 //! | B `row`             | downlink  | its dissimilarities                           | 4 + 4 \|V\|             |
 //!
-//! After the last walk the server learns by skip-gram; no message goes back. With a `codec` each `f32` takes the bytes that the codec
-//! gives it, and the dictionary is called `packed_dictionary`.
+//! After the last walk the server learns by skip-gram; no message goes back. With a `codec` each
+//! `f32` takes the bytes that the codec gives it, and the dictionary is called `packed_dictionary`.
 //!
-//! Deviations from the paper: walks are started in passes over the vertices, one a round, not all at once, and the server learns
-//! from all sequences at the end, in the order in which they came. Where a vector never came, because its device was away, the
-//! dictionary holds zeros, which ask for no pool; a missing matrix counts as that of a vertex without neighbours. A walk waits
-//! at a device that lacks the tree or a row. Without `m_upload` there is no `ordered_matrix`, and `tree_and_matrix` is the tree
-//! alone; `epsilon_matrix` adds fresh noise to it. A device that gets rows and not the whole matrix asks for them by name, which nothing
-//! protects: the privacy ledger has a row for it. Of more than 50 000 vertices the matrix is counted and not made, as
+//! Deviations from the paper: walks are started in passes over the vertices, one a round, not all
+//! at once, and the server learns from all sequences at the end, in the order in which they came.
+//! Where a vector never came, because its device was away, the dictionary holds zeros, which ask
+//! for no pool; a missing matrix counts as that of a vertex without neighbours. A walk waits at a
+//! device that lacks the tree or a row. Without `m_upload` there is no `ordered_matrix`, and
+//! `tree_and_matrix` is the tree alone; `epsilon_matrix` adds fresh noise to it. A device that gets
+//! rows and not the whole matrix asks for them by name, which nothing protects: the privacy ledger
+//! has a row for it. Of more than 50 000 vertices the matrix is counted and not made, as
 //! [`clustering::Published::of_matrices`] has it.
 
 pub mod audit;
@@ -37,12 +39,12 @@ mod client;
 pub mod clustering;
 pub mod dictionary;
 pub mod encoder;
+mod evaluator;
 pub mod message;
 pub mod options;
 pub mod params;
 mod scores;
 mod server;
-mod study;
 mod terms;
 pub mod theory;
 mod walking;
@@ -57,6 +59,7 @@ pub use server::Server;
 use crate::node_embedding::{self, Facts, OwnVertex, VertexOwners};
 use clustering::Published;
 use dictionary::Dictionary;
+use evaluator::Watch;
 use folkmoot_codecs::Damaged;
 use folkmoot_draws::{Rng, SeedableRng};
 use folkmoot_engine::prelude::*;
@@ -67,7 +70,6 @@ use folkmoot_rounds::packed::Packed;
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use study::Watch;
 
 const LEARN: Purpose = Purpose(*b"fw-learn");
 /// What a codec rounds at random.
@@ -87,7 +89,6 @@ pub struct FedWalk {
 pub enum Work {
     /// A device orders its neighbours' vectors (phase A4).
     BuildMatrix {
-        /// All vectors.
         #[serde(with = "shared")]
         dictionary: Arc<Dictionary>,
     },
@@ -96,19 +97,16 @@ pub enum Work {
         /// By vertex; empty where none came.
         #[serde(with = "shared")]
         matrices: Arc<[Box<[f32]>]>,
-        /// All vectors.
         #[serde(with = "shared")]
         dictionary: Arc<Dictionary>,
     },
     /// The server clusters the vertices by their degree vectors.
     ClusterVectors {
-        /// All vectors.
         #[serde(with = "shared")]
         dictionary: Arc<Dictionary>,
     },
     /// The server learns from the walks.
     Learn {
-        /// The walks.
         #[serde(with = "shared")]
         corpus: Arc<Corpus>,
     },
@@ -118,17 +116,16 @@ pub enum Work {
 pub enum Done {
     /// A device's ordered matrix.
     Matrix(Box<[f32]>),
-    /// The clustering.
     Tree(Arc<Published>),
     /// Vectors, if there was anything to learn.
     Vectors(Result<Option<Embeddings>, StrategyError>),
 }
 
-/// A predicted hop: from which neighbour, and to which vertex. No device knows whether the two are neighbours.
+/// A predicted hop: from which neighbour, and to which vertex. No device knows whether the two are
+/// neighbours.
 pub struct Predicted {
     /// The neighbour from whose pool the vertex was drawn.
     pub from: u32,
-    /// The vertex.
     pub to: u32,
 }
 
@@ -182,7 +179,6 @@ impl FedWalk {
         })
     }
 
-    /// The parameters.
     pub fn params(&self) -> &Params {
         &self.params
     }
@@ -192,7 +188,6 @@ impl FedWalk {
         self.n_nodes as usize
     }
 
-    /// Neighbours by bin.
     fn counts(&self, neighbours: &[u32], plan: &[u8]) -> Vec<f64> {
         let mut counts = vec![0.0; self.n_bins];
         for &v in neighbours {
@@ -201,7 +196,8 @@ impl FedWalk {
         counts
     }
 
-    /// Rows of as many numbers as there are bins, packed one by one: a dictionary is then made of vectors as they came.
+    /// Rows of as many numbers as there are bins, packed one by one: a dictionary is then made of
+    /// vectors as they came.
     fn pack(&self, rows: &[f32], rng: &mut SimRng) -> Packed {
         let (mut bytes, shape) = (Vec::new(), [[1, self.n_bins]]);
         for row in rows.chunks_exact(self.n_bins) {
@@ -277,7 +273,7 @@ impl Algorithm for Params {
                 walked: Arc::clone(&walked),
                 knows_two_hops: self.pool == Pool::Oracle,
             }),
-            study: Box::new(Watch::new(walked)),
+            evaluator: Box::new(Watch::new(walked)),
         })
     }
 }
@@ -351,7 +347,8 @@ impl Strategy for FedWalk {
         }
     }
 
-    /// Pools say where walks go, so that a tree they are read off is made. No message depends on entries or embeddings.
+    /// Pools say where walks go, so that a tree they are read off is made. No message depends on
+    /// entries or embeddings.
     fn placeholder(&self, own: Option<OwnVertex<'_>>, work: &Work, cx: &JobContext) -> Done {
         let tree = |published: Published| Done::Tree(Arc::new(published.for_pools()));
         match work {

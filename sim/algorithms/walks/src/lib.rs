@@ -25,11 +25,11 @@ pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
     registry.add_folder("walks");
     registry.add::<fedwalk::Params>()?;
     registry.add::<deep_walk::Params>()?;
-    registry.add_part::<dyn Encoder, AsPublished>()?;
-    registry.add_part::<dyn Encoder, Calibrated>()?;
-    registry.add_part::<dyn Encoder, Normalised>()?;
-    registry.add_part::<dyn Encoder, RandomisedResponse>()?;
-    registry.add_part::<dyn Encoder, Identity>()
+    registry.add_component::<dyn Encoder, AsPublished>()?;
+    registry.add_component::<dyn Encoder, Calibrated>()?;
+    registry.add_component::<dyn Encoder, Normalised>()?;
+    registry.add_component::<dyn Encoder, RandomisedResponse>()?;
+    registry.add_component::<dyn Encoder, Identity>()
 }
 
 /// A registry with this crate and what it builds on, for tests.

@@ -1,4 +1,5 @@
-//! What strategies that embed nodes share: what is learned from walks, and what the vectors are worth.
+//! What strategies that embed nodes share: what is learned from walks, and what the vectors are
+//! worth.
 
 mod recovery;
 mod terms;
@@ -10,7 +11,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Embeddings, Graph, GraphBuilder, Labels};
 use folkmoot_learning::skip_gram::{Corpus, SkipGram};
 use folkmoot_metrics::npy::npy_f32;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use folkmoot_scenarios::algorithm::{Source, without_weights};
 use folkmoot_scores::evaluation::{
     Directions, LinkSplit, NodeClassification, RatioScores, hold_out_links, knn_cosine, link_auc,
@@ -23,13 +24,13 @@ use std::sync::Arc;
 pub const SAMPLED: Purpose = Purpose(*b"ne-pairs");
 
 /// What is learned from the walks.
-#[part]
+#[component]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Embedding {
     /// Nothing: walks are counted and forgotten.
     Off,
-    /// A vector per vertex by skip-gram, with DeepWalk's settings by default: dim 128, window 10, 5 negatives, one epoch,
-    /// rate 0.025 falling linearly.
+    /// A vector per vertex by skip-gram, with DeepWalk's settings by default: dim 128, window 10, 5
+    /// negatives, one epoch, rate 0.025 falling linearly.
     #[default]
     SkipGram(SkipGram),
 }
@@ -60,18 +61,20 @@ impl Embedding {
 pub(crate) const SPLIT: &str = "the share train_ratio of the labelled nodes, shuffled; the rest tests";
 
 /// How vectors are scored.
-#[part]
+#[component]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
-    /// One-vs-rest logistic regression on the labels of the data set, if it has labels; by default with DeepWalk's protocol.
-    #[part(default = NodeClassification { train_ratios: vec![0.1, 0.2, 0.3, 0.4, 0.5, 0.6], ..NodeClassification::default() })]
+    /// One-vs-rest logistic regression on the labels of the data set, if it has labels; by default
+    /// with DeepWalk's protocol.
+    #[component(default = NodeClassification { train_ratios: vec![0.1, 0.2, 0.3, 0.4, 0.5, 0.6], ..NodeClassification::default() })]
     pub classification: NodeClassification,
-    /// Neighbours k of the nearest-neighbour reading of nodes with one label, by cosine, on the first shuffle of the largest
-    /// training ratio; 0: none.
-    #[part(default = 5, in = 0..=1_000)]
+    /// Neighbours k of the nearest-neighbour reading of nodes with one label, by cosine, on the
+    /// first shuffle of the largest training ratio; 0: none.
+    #[component(default = 5, in = 0..=1_000)]
     pub n_neighbours: usize,
-    /// Share of the edges that nobody walks on and that are to be told from non-edges afterwards; 0: none.
-    #[part(default = 0.0, in = 0..1)]
+    /// Share of the edges that nobody walks on and that are to be told from non-edges afterwards;
+    /// 0: none.
+    #[component(default = 0.0, in = 0..1)]
     pub hold_out: f64,
 }
 
@@ -104,8 +107,8 @@ impl Evaluation {
         })
     }
 
-    /// What the vectors are worth: the rows and summary numbers of every reading that the data allow, and the vectors
-    /// themselves as `embeddings.npy`.
+    /// What the vectors are worth: the rows and summary numbers of every reading that the data
+    /// allow, and the vectors themselves as `embeddings.npy`.
     pub fn read<S: Strategy>(
         &self,
         vectors: &Embeddings,
@@ -146,7 +149,8 @@ impl Evaluation {
         sheet.artifact("embeddings.npy", npy_f32(vectors.values(), &shape));
     }
 
-    /// The classification at the ratios that leave a node on either side; none for a data set too small for any.
+    /// The classification at the ratios that leave a node on either side; none for a data set too
+    /// small for any.
     fn ratios(&self, labels: &Labels, vectors: &Embeddings, rng: &mut SimRng) -> Vec<RatioScores> {
         let n = n_labelled(labels);
         let mut task = self.classification.clone();
@@ -155,7 +159,8 @@ impl Evaluation {
         task.evaluate(vectors, labels, rng).unwrap_or_default()
     }
 
-    /// The accuracy of nearest neighbours on nodes with exactly one label, and the number of test nodes.
+    /// The accuracy of nearest neighbours on nodes with exactly one label, and the number of test
+    /// nodes.
     fn knn_accuracy(&self, labels: &Labels, vectors: &Embeddings, rng: &mut SimRng) -> Option<(f64, usize)> {
         let ratio = self.classification.train_ratios.iter().copied().fold(0.0, f64::max);
         let mut nodes: Vec<u32> = (0..labels.n_nodes() as u32)
@@ -187,7 +192,6 @@ fn n_labelled(labels: &Labels) -> usize {
 /// A data set of one graph, and which part of its edges is walked on.
 #[derive(Clone, Debug)]
 pub struct Walked {
-    /// The data.
     pub dataset: Arc<Dataset>,
     kept: Option<Graph>,
     links: Option<LinkSplit>,
@@ -199,12 +203,14 @@ impl Walked {
         self.kept.as_ref().unwrap_or_else(|| self.dataset.graph())
     }
 
-    /// What vectors tell of the edges to whoever is given them, by the cosine of pairs: which pairs are edges, and, where edges were held
-    /// out, which edges were walked on. The second is membership: what is known of edges in general is no use to it.
+    /// What vectors tell of the edges to whoever is given them, by the cosine of pairs: which pairs
+    /// are edges, and, where edges were held out, which edges were walked on. The second is
+    /// membership: what is known of edges in general is no use to it.
     ///
-    /// Areas are those of at most 50 000 edges, and as many pairs of the other kind or all that were held out. Guesses of edges are made
-    /// among all pairs of vertices, of which there must be at most 20 000; those of membership among as many walked edges as were held
-    /// out, so that a coin is right half the time.
+    /// Areas are those of at most 50 000 edges, and as many pairs of the other kind or all that
+    /// were held out. Guesses of edges are made among all pairs of vertices, of which there must be
+    /// at most 20 000; those of membership among as many walked edges as were held out, so that a
+    /// coin is right half the time.
     pub fn infer_edges(&self, vectors: &Embeddings, streams: Streams, sheet: &mut Sheet) {
         let sampled = sample_pairs(self.graph(), &mut streams.global(SAMPLED));
         let (Some([edges, others]), Ok(vectors)) = (sampled, Directions::new(vectors)) else {
@@ -228,7 +234,8 @@ impl Walked {
     }
 }
 
-/// All that a client knows of the graph who owns one vertex: its neighbours, and theirs where a trusted party told it.
+/// All that a client knows of the graph who owns one vertex: its neighbours, and theirs where a
+/// trusted party told it.
 #[derive(Clone, Copy)]
 pub struct OwnVertex<'a> {
     graph: &'a Graph,
@@ -237,12 +244,10 @@ pub struct OwnVertex<'a> {
 }
 
 impl<'a> OwnVertex<'a> {
-    /// The vertex.
     pub fn vertex(self) -> u32 {
         self.vertex
     }
 
-    /// Its neighbours, ascending.
     pub fn neighbours(self) -> &'a [u32] {
         self.graph.neighbours(self.vertex)
     }
@@ -258,9 +263,9 @@ impl<'a> OwnVertex<'a> {
 
 /// One vertex for each client: client `v` owns vertex `v`.
 pub struct VertexOwners {
-    /// The data.
     pub walked: Arc<Walked>,
-    /// Everybody is told who the neighbours of its neighbours are, for a control that no deployment has.
+    /// Everybody is told who the neighbours of its neighbours are, for a control that no deployment
+    /// has.
     pub knows_two_hops: bool,
 }
 
@@ -307,9 +312,9 @@ impl Facts {
     ///
     /// # Errors
     ///
-    /// When there are several graphs, or the graph is directed, weighted or has no vertex: walks need neighbours who know each other,
-    /// and choose among them alike. When
-    /// there is not one client for each vertex.
+    /// When there are several graphs, or the graph is directed, weighted or has no vertex: walks
+    /// need neighbours who know each other, and choose among them alike. When there is not one
+    /// client for each vertex.
     pub fn new(source: &Source<'_>) -> Result<Facts, StrategyError> {
         let refuse = |why: String| Err(StrategyError(why));
         let [graph] = source.dataset.graphs.as_slice() else {
@@ -430,8 +435,9 @@ mod tests {
                 .collect::<Vec<f64>>()
         };
         let even = |v: u32| v - v % 2;
-        // Those of an edge that was walked on have the same; or those of any edge; or nobody. Area, recall and precision of edges, then of
-        // membership: of fifty equal pairs the forty edges guess forty, and of all pairs as many.
+        // Those of an edge that was walked on have the same; or those of any edge; or nobody. Area,
+        // recall and precision of edges, then of membership: of fifty equal pairs the forty edges
+        // guess forty, and of all pairs as many.
         let walked_on = |v: u32| if walked.graph().degree(v) > 0 { even(v) } else { v };
         assert_eq!(found(&walked_on), [1.0; 6]);
         let alike = found(&even);

@@ -1,4 +1,5 @@
-//! Cards of FedWalk from their text to their run directories: tables, messages, and data that do not suit.
+//! Cards of FedWalk from their text to their run directories: tables, messages, and data that do
+//! not suit.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
 use folkmoot_checks::cards::{Cards, played};

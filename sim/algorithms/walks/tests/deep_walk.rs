@@ -114,7 +114,8 @@ fn nothing_to_learn_from_is_an_error_and_nothing_to_learn_is_none() {
     assert!(params().prepare(&source).is_err());
 }
 
-/// The frontier's two ends: at a large epsilon the server has the graph, at a small one a coin, and the vectors follow.
+/// The frontier's two ends: at a large epsilon the server has the graph, at a small one a coin, and
+/// the vectors follow.
 #[test]
 fn at_equal_epsilon_the_server_knows_what_randomised_response_leaves() {
     let dataset = cliques();

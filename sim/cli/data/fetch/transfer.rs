@@ -1,4 +1,5 @@
-//! One file from its host to the disk, whatever the host does: it is asked again where that may help, from where it broke off.
+//! One file from its host to the disk, whatever the host does: it is asked again where that may
+//! help, from where it broke off.
 
 use super::super::sources::Download;
 use super::unpack::MOST_BYTES;
@@ -35,7 +36,6 @@ pub(super) struct Host {
 enum Failed {
     /// It may help to ask again, after so long.
     Again(String, Duration),
-    /// It does not.
     Stop(Exit),
 }
 
@@ -136,7 +136,8 @@ impl Host {
         if expected == Some(have) {
             return Ok(());
         }
-        // Bytes of two versions of a file are not joined: the host says whether it is still the same, or else the sum will.
+        // Bytes of two versions of a file are not joined: the host says whether it is still the
+        // same, or else the sum will.
         let mark_file = beside(part, ".version");
         let mark = fs::read_to_string(&mark_file).ok();
         if expected.is_some_and(|expected| have > expected) || (mark.is_none() && sha256.is_none()) {

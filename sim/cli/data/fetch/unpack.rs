@@ -1,6 +1,8 @@
-//! What becomes of a file that was served: laid in its place, compressed or unpacked, with its sum taken on the way.
+//! What becomes of a file that was served: laid in its place, compressed or unpacked, with its sum
+//! taken on the way.
 //!
-//! What an archive holds is bounded, and decides no path: members are picked by the names that the table of sources has.
+//! What an archive holds is bounded, and decides no path: members are picked by the names that the
+//! table of sources has.
 
 use super::super::sources::{Content, Download, Form, last_part};
 use super::{Sum, beside, cannot_read, cannot_write, wrong};

@@ -7,8 +7,8 @@ use crate::{SimRng, index, unit};
 
 /// The logarithm of a gamma draw with shape `shape` (finite, > 0) and scale 1.
 ///
-/// A logarithm, because draws with a small shape are often below the smallest `f64`: with shape α < 1 it is that of a draw
-/// with shape α + 1, plus `ln(u) / α`.
+/// A logarithm, because draws with a small shape are often below the smallest `f64`: with shape α <
+/// 1 it is that of a draw with shape α + 1, plus `ln(u) / α`.
 ///
 /// # Determinism
 /// Rejection sampling: the number of values drawn from `rng` varies, about 4 on average.
@@ -34,14 +34,17 @@ pub fn log_gamma(rng: &mut SimRng, shape: f64) -> f64 {
     }
 }
 
-/// A draw from the symmetric Dirichlet distribution: `n` shares, not negative, with sum 1; `alpha` finite and > 0, `n` at least 1.
+/// A draw from the symmetric Dirichlet distribution: `n` shares, not negative, with sum 1; `alpha`
+/// finite and > 0, `n` at least 1.
 ///
-/// However small `alpha` is, at least one share is positive: the largest logarithm is subtracted before taking powers.
+/// However small `alpha` is, at least one share is positive: the largest logarithm is subtracted
+/// before taking powers.
 pub fn dirichlet(rng: &mut SimRng, alpha: f64, n: usize) -> Vec<f64> {
     let logs: Vec<f64> = (0..n).map(|_| log_gamma(rng, alpha)).collect();
     let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if most == f64::NEG_INFINITY {
-        // An alpha near the smallest number sends every logarithm to minus infinity; the law's limit is one winner.
+        // An alpha near the smallest number sends every logarithm to minus infinity; the law's
+        // limit is one winner.
         let winner = index(rng, n);
         return (0..n).map(|at| if at == winner { 1.0 } else { 0.0 }).collect();
     }
@@ -63,7 +66,8 @@ mod tests {
             let draws: Vec<f64> = (0..n).map(|_| libm::exp(log_gamma(&mut rng, shape))).collect();
             let mean = draws.iter().sum::<f64>() / f64::from(n);
             let variance = draws.iter().map(|draw| (draw - mean) * (draw - mean)).sum::<f64>() / f64::from(n);
-            // Standard errors: sqrt(α / n) of the mean; sqrt((2α² + 6α) / n) of the variance. Bound: 4 of them.
+            // Standard errors: sqrt(α / n) of the mean; sqrt((2α² + 6α) / n) of the variance.
+            // Bound: 4 of them.
             let n = f64::from(n);
             assert!(
                 (mean - shape).abs() < 4.0 * (shape / n).sqrt(),

@@ -1,8 +1,8 @@
 //! The generator behind every stream.
 //!
-//! Most streams give one or two numbers and are never asked again. `rand_chacha` makes four blocks of sixteen words at a time, which is
-//! right for long streams; here the block that is asked for first is made alone, and what follows comes from there. The words are the
-//! same, one by one.
+//! Most streams give one or two numbers and are never asked again. `rand_chacha` makes four blocks
+//! of sixteen words at a time, which is right for long streams; here the block that is asked for
+//! first is made alone, and what follows comes from there. The words are the same, one by one.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Infallible, Rng, SeedableRng, TryRng, utils};
@@ -11,7 +11,8 @@ use std::fmt;
 /// Words of a block.
 const BLOCK: usize = 16;
 
-/// ChaCha with 8 rounds (D. J. Bernstein, 2008), a 64-bit counter of blocks and a 64-bit number of the stream in place of a nonce.
+/// ChaCha with 8 rounds (D. J. Bernstein, 2008), a 64-bit counter of blocks and a 64-bit number of
+/// the stream in place of a nonce.
 #[derive(Clone)]
 pub struct SimRng {
     key: [u32; 8],
@@ -55,7 +56,8 @@ impl SimRng {
         self.used = (at % BLOCK as u128) as usize;
     }
 
-    /// The next words, as many calls for one would give them, in a fraction of their time where there are many.
+    /// The next words, as many calls for one would give them, in a fraction of their time where
+    /// there are many.
     pub fn fill_words(&mut self, words: &mut [u32]) {
         if self.used == UNMADE {
             self.make();
@@ -253,7 +255,8 @@ mod tests {
         }
     }
 
-    /// From a new stream, from within its own first block, at its end and after it; as few as none and more than any buffer holds.
+    /// From a new stream, from within its own first block, at its end and after it; as few as none
+    /// and more than any buffer holds.
     #[test]
     fn words_at_once_are_those_of_single_calls() {
         for used in [0, 1, 7, 15, 16, 17, 40, 80] {

@@ -9,7 +9,8 @@ pub fn exponential(rng: &mut SimRng) -> f64 {
     -libm::log1p(-unit(rng))
 }
 
-/// A draw with density `exp(-|x|) / 2`. Takes one `u64`: 53 bits for the size, and another one for the sign.
+/// A draw with density `exp(-|x|) / 2`. Takes one `u64`: 53 bits for the size, and another one for
+/// the sign.
 pub fn laplace(rng: &mut SimRng) -> f64 {
     let (size, is_negative) = positive_unit(rng);
     let magnitude = -libm::log(size);

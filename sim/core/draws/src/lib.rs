@@ -1,16 +1,19 @@
 //! Random numbers: named streams, and draws from them that are the same on every machine.
 //!
-//! A stream is derived from its name, a seed, a purpose, a party and a round, whenever it is needed and never stored or shared, so
-//! adding a consumer moves nobody else's numbers. The transcendental functions come from the `libm` crate: the system's differ
-//! between machines, and `rand_distr` takes the system's as soon as any crate in the build turns on `num-traits/std`.
+//! A stream is derived from its name, a seed, a purpose, a party and a round, whenever it is needed
+//! and never stored or shared, so adding a consumer moves nobody else's numbers. The transcendental
+//! functions come from the `libm` crate: the system's differ between machines, and `rand_distr`
+//! takes the system's as soon as any crate in the build turns on `num-traits/std`.
 //!
-//! - [`Streams`], [`Purpose`], [`StreamName`]: names of streams, and [`SimRng`], what is behind them.
+//! - [`Streams`], [`Purpose`], [`StreamName`]: names of streams, and [`SimRng`], what is behind
+//!   them.
 //! - [`unit()`], [`unit_f32`], [`index`], [`bernoulli`]: uniform numbers and exact choices.
 //! - [`exponential`], [`laplace`], [`normal`], [`log_gamma`], [`dirichlet`], [`Alias`]: laws.
 //! - [`shuffle`], [`draw_first`]: orders.
 //!
-//! Where a second way to the same law exists, its doc says whose published numbers hang on it; it must not gain users. Generators of
-//! graphs draw ranges and orders with the `rand` crate, whose words are taken in yet another way.
+//! Where a second way to the same law exists, its doc says whose published numbers hang on it; it
+//! must not gain users. Generators of graphs draw ranges and orders with the `rand` crate, whose
+//! words are taken in yet another way.
 //!
 //! ```
 //! use folkmoot_draws::{Purpose, Streams, shuffle};

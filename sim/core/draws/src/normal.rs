@@ -1,14 +1,15 @@
 //! The normal law, four times: results are published that were drawn with each.
 //!
-//! [`normal`] is the one to use. The three others take other words of a stream or take them in another way, so none can stand in for
-//! another without moving numbers; they must not gain users.
+//! [`normal`] is the one to use. The three others take other words of a stream or take them in
+//! another way, so none can stand in for another without moving numbers; they must not gain users.
 
 use crate::SimRng;
 use crate::laws::exponential;
 use crate::uniform::{positive_unit, unit, unit_f32};
 
-/// Radius and angle of two independent standard normal numbers, `radius cos(angle)` and `radius sin(angle)` (Box and Muller 1958).
-/// Takes two `u64`. The radius is at most 8.58, beyond which lies a mass of 1e-16.
+/// Radius and angle of two independent standard normal numbers, `radius cos(angle)` and
+/// `radius sin(angle)` (Box and Muller 1958). Takes two `u64`. The radius is at most 8.58, beyond
+/// which lies a mass of 1e-16.
 pub fn normal_polar(rng: &mut SimRng) -> (f64, f64) {
     let radius = (-2.0 * libm::log(positive_unit(rng).0)).sqrt();
     (radius, std::f64::consts::TAU * unit(rng))
@@ -20,15 +21,16 @@ pub fn normal(rng: &mut SimRng) -> f64 {
     radius * libm::cos(angle)
 }
 
-/// The same law with the radius from [`exponential`]: it stays for the log-normal latencies, rates and speeds of shipped cards.
+/// The same law with the radius from [`exponential`]: it stays for the log-normal latencies, rates
+/// and speeds of shipped cards.
 #[inline]
 pub fn normal_by_exponential(rng: &mut SimRng) -> f64 {
     let radius = libm::sqrt(2.0 * exponential(rng));
     radius * libm::cos(std::f64::consts::TAU * unit(rng))
 }
 
-/// The same law by Marsaglia's polar method, whose twin is thrown away: it stays for the gamma draws that deal data to clients.
-/// Takes two `u64` for each attempt, of which `π / 4` end.
+/// The same law by Marsaglia's polar method, whose twin is thrown away: it stays for the gamma
+/// draws that deal data to clients. Takes two `u64` for each attempt, of which `π / 4` end.
 pub(crate) fn normal_by_rejection(rng: &mut SimRng) -> f64 {
     loop {
         let x = 2.0 * unit(rng) - 1.0;
@@ -40,8 +42,8 @@ pub(crate) fn normal_by_rejection(rng: &mut SimRng) -> f64 {
     }
 }
 
-/// The same law from numbers of single precision, both values of a pair used: it stays for the starts of shipped models.
-/// Takes two `u32` for every two values, and for an odd one out.
+/// The same law from numbers of single precision, both values of a pair used: it stays for the
+/// starts of shipped models. Takes two `u32` for every two values, and for an odd one out.
 pub fn normals_f32(rng: &mut SimRng, deviation: f32, values: &mut [f32]) {
     for pair in values.chunks_mut(2) {
         // Of 1 minus a number below 1 there is a logarithm.

@@ -3,22 +3,24 @@
 use crate::SimRng;
 use crate::uniform::{index, index_by_word};
 
-/// Puts `items` in a random order (Fisher and Yates, from the end). Takes one [`index`] for every item but one.
+/// Puts `items` in a random order (Fisher and Yates, from the end). Takes one [`index`] for every
+/// item but one.
 pub fn shuffle<T>(rng: &mut SimRng, items: &mut [T]) {
     for i in (1..items.len()).rev() {
         items.swap(i, index(rng, i + 1));
     }
 }
 
-/// Puts `k` items, drawn without replacement, first, in the order drawn; `k` is at most the number of items. Takes one [`index`] for
-/// each.
+/// Puts `k` items, drawn without replacement, first, in the order drawn; `k` is at most the number
+/// of items. Takes one [`index`] for each.
 pub fn draw_first<T>(rng: &mut SimRng, items: &mut [T], k: usize) {
     for i in 0..k {
         items.swap(i, i + index(rng, items.len() - i));
     }
 }
 
-/// [`shuffle`] by [`index_by_word`]: it stays for the splits of evaluations and folds, and nothing new may use it.
+/// [`shuffle`] by [`index_by_word`]: it stays for the splits of evaluations and folds, and nothing
+/// new may use it.
 pub fn shuffle_by_words<T>(rng: &mut SimRng, items: &mut [T]) {
     for i in (1..items.len()).rev() {
         items.swap(i, index_by_word(rng, i + 1));

@@ -19,19 +19,19 @@ impl Streams {
         Streams { seed }
     }
 
-    /// The seed.
     pub fn seed(self) -> u64 {
         self.seed
     }
 
-    /// The stream for `purpose` of `party` in `round`. The ChaCha key *is* these four words, so no two streams share a
-    /// key.
+    /// The stream for `purpose` of `party` in `round`. The ChaCha key *is* these four words, so no
+    /// two streams share a key.
     #[inline]
     pub fn party(self, purpose: Purpose, party: Party, round: Round) -> SimRng {
         self.counted(purpose, party, round, 0)
     }
 
-    /// The stream for the `counter`-th event or message of a party: the ChaCha nonce tells the counters apart.
+    /// The stream for the `counter`-th event or message of a party: the ChaCha nonce tells the
+    /// counters apart.
     #[inline]
     pub fn counted(self, purpose: Purpose, party: Party, round: Round, counter: u64) -> SimRng {
         let purpose = u64::from_le_bytes(purpose.0);
@@ -78,7 +78,6 @@ impl StreamName {
         }
     }
 
-    /// Opens it.
     pub fn open(self) -> SimRng {
         self.streams.counted(self.purpose, self.party, self.round, self.counter)
     }

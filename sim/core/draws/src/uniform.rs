@@ -12,8 +12,8 @@ pub fn unit(rng: &mut SimRng) -> f64 {
     (rng.next_u64() >> 11) as f64 * STEP
 }
 
-/// A multiple of `2^-53` in `(0, 1]`, of which there is always a logarithm, and the lowest bit of the word it came from. Takes one
-/// `u64`.
+/// A multiple of `2^-53` in `(0, 1]`, of which there is always a logarithm, and the lowest bit of
+/// the word it came from. Takes one `u64`.
 #[inline]
 pub(crate) fn positive_unit(rng: &mut SimRng) -> (f64, bool) {
     let word = rng.next_u64();
@@ -26,8 +26,9 @@ pub fn unit_f32(rng: &mut SimRng) -> f32 {
     (rng.next_u32() >> 8) as f32 / 16_777_216.0
 }
 
-/// A uniform index in `0..n`, `n` at least 1, without bias. Takes one `u64`, and another one where the first falls among the
-/// `2^64 mod n` words too many (D. Lemire. Fast Random Integer Generation in an Interval. 2019).
+/// A uniform index in `0..n`, `n` at least 1, without bias. Takes one `u64`, and another one where
+/// the first falls among the `2^64 mod n` words too many (D. Lemire. Fast Random Integer Generation
+/// in an Interval. 2019).
 #[inline]
 pub fn index(rng: &mut SimRng, n: usize) -> usize {
     index_from(n, || rng.next_u64())
@@ -47,10 +48,11 @@ fn index_from(n: usize, mut word: impl FnMut() -> u64) -> usize {
     (wide >> 64) as usize
 }
 
-/// An index in `0..n`, `n` below `2^32`, whose probabilities differ from each other by at most `2^-32`. Takes one `u32`.
+/// An index in `0..n`, `n` below `2^32`, whose probabilities differ from each other by at most
+/// `2^-32`. Takes one `u32`.
 ///
-/// It stays beside [`index`] because skip-gram's windows and the shuffles of evaluations were drawn with it, and their numbers are
-/// published; nothing new may use it.
+/// It stays beside [`index`] because skip-gram's windows and the shuffles of evaluations were drawn
+/// with it, and their numbers are published; nothing new may use it.
 #[inline]
 pub fn index_by_word(rng: &mut SimRng, n: usize) -> usize {
     ((u64::from(rng.next_u32()) * n as u64) >> 32) as usize
@@ -58,8 +60,8 @@ pub fn index_by_word(rng: &mut SimRng, n: usize) -> usize {
 
 /// True with probability `p`, in 0..=1, exactly: also where `p` is far below 2^-64.
 ///
-/// Compares `p` with a uniform number of unlimited length, 64 bits at a time: takes one `u64`, and another one only
-/// while all bits so far agree.
+/// Compares `p` with a uniform number of unlimited length, 64 bits at a time: takes one `u64`, and
+/// another one only while all bits so far agree.
 pub fn bernoulli(rng: &mut SimRng, p: f64) -> bool {
     bernoulli_from(p, || rng.next_u64())
 }
@@ -70,7 +72,8 @@ fn bernoulli_from(p: f64, mut word: impl FnMut() -> u64) -> bool {
         let scaled = left * 18_446_744_073_709_551_616.0;
         let whole = scaled.floor();
         let drawn = u128::from(word());
-        // At most 2^64, which a `u128` holds; the rest is exact, because a float's low bits alone remain.
+        // At most 2^64, which a `u128` holds; the rest is exact, because a float's low bits alone
+        // remain.
         match drawn.cmp(&(whole as u128)) {
             std::cmp::Ordering::Less => return true,
             std::cmp::Ordering::Greater => return false,
@@ -119,7 +122,8 @@ mod tests {
         (choice, taken)
     }
 
-    /// 2^-64 is the chance of a first word 0, and half of it that of a second word below 2^63 as well.
+    /// 2^-64 is the chance of a first word 0, and half of it that of a second word below 2^63 as
+    /// well.
     #[test]
     fn open_decisions_draw_again_and_others_do_not() {
         let tiny = 1.0 / 18_446_744_073_709_551_616.0;

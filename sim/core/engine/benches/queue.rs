@@ -1,7 +1,8 @@
-//! The hold model: pop the earliest event, push it again an exponential time later, with a constant number pending.
+//! The hold model: pop the earliest event, push it again an exponential time later, with a constant
+//! number pending.
 //!
-//! `cargo bench -p folkmoot-engine --bench queue`; throughput is in holds (one pop and one push). The binary heap of the
-//! standard library stands beside ours as the measure.
+//! `cargo bench -p folkmoot-engine --bench queue`; throughput is in holds (one pop and one push).
+//! The binary heap of the standard library stands beside ours as the measure.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use folkmoot_draws::{Rng, SeedableRng, SimRng};

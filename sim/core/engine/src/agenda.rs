@@ -1,6 +1,8 @@
-//! What is to happen in one part: an agenda for each of its blocks, which are gone through one after the other in a window.
+//! What is to happen in one part: an agenda for each of its blocks, which are gone through one
+//! after the other in a window.
 //!
-//! What one block's clients cause at another's comes after the window, so neither order nor number of the blocks changes anything.
+//! What one block's clients cause at another's comes after the window, so neither order nor number
+//! of the blocks changes anything.
 
 use crate::event::Entry;
 use crate::fault::Fault;
@@ -17,10 +19,10 @@ struct Agenda<S: Strategy> {
     queue: Queue,
     /// What the queue's events carry, so that its own records stay small.
     store: Slab<Entry<S>>,
-    /// The largest key of an event taken so far. What happens at one instant happens in the order of these, in whatever blocks: an
-    /// event that another one causes at its own instant may have a smaller key, but comes after it.
+    /// The largest key of an event taken so far. What happens at one instant happens in the order
+    /// of these, in whatever blocks: an event that another one causes at its own instant may have a
+    /// smaller key, but comes after it.
     reached: EventKey,
-    /// The first fault.
     stop: Option<Stop>,
 }
 

@@ -90,7 +90,7 @@ impl<S: Strategy> Handling<'_, S> {
         let (core, round) = (&mut *self.core, self.round);
         self.env
             .ground
-            .study
+            .evaluator
             .see(sight, &mut |counter, n| core.count(round, counter, n));
     }
 
@@ -110,7 +110,8 @@ macro_rules! alike {
                 self.handling.now
             }
 
-            /// The round that what is done here counts for: at a client that of the event, at the server the current one.
+            /// The round that what is done here counts for: at a client that of the event, at the
+            /// server the current one.
             pub fn round(&self) -> Round {
                 self.handling.round
             }
@@ -125,17 +126,20 @@ macro_rules! alike {
                 self.handling.env.shares.n_clients()
             }
 
-            /// What can be done about lost and late messages, for the text of an error: [`World::remedy`](crate::World::remedy).
+            /// What can be done about lost and late messages, for the text of an error:
+            /// [`World::remedy`](crate::World::remedy).
             pub fn remedy(&self) -> String {
                 self.handling.env.world.remedy()
             }
 
-            /// The stream for `purpose` in this event: the same each time it is asked for here, another one in every other event.
+            /// The stream for `purpose` in this event: the same each time it is asked for here,
+            /// another one in every other event.
             pub fn rng(&self, purpose: Purpose) -> SimRng {
                 self.handling.rng(purpose)
             }
 
-            /// The stream for `purpose` of this party in this round, whatever came before in it: a job's, too, has it by that name.
+            /// The stream for `purpose` of this party in this round, whatever came before in it: a
+            /// job's, too, has it by that name.
             pub fn round_rng(&self, purpose: Purpose) -> SimRng {
                 let handling = &self.handling;
                 handling
@@ -159,7 +163,8 @@ macro_rules! alike {
                 self.handling.core.count(self.handling.round, counter, n);
             }
 
-            /// Shows something to the study that watches the run. Nothing comes back, so nothing depends on it.
+            /// Shows something to the evaluator that watches the run. Nothing comes back, so
+            /// nothing depends on it.
             pub fn show(&mut self, sight: S::Sight) {
                 self.handling.show(sight);
             }
@@ -178,7 +183,8 @@ pub struct ClientContext<'a, S: Strategy> {
     pub(crate) noise: Noise,
 }
 
-/// The streams of an event's releases, which go on from one to the next. Most events need one, which costs no allocation.
+/// The streams of an event's releases, which go on from one to the next. Most events need one,
+/// which costs no allocation.
 #[derive(Default)]
 pub(crate) struct Noise {
     first: Option<(Purpose, SimRng)>,
@@ -205,7 +211,8 @@ impl<S: Strategy> ClientContext<'_, S> {
         self.me
     }
 
-    /// What is done from here on counts for `round`: for work that waited at this client for what another round brought.
+    /// What is done from here on counts for `round`: for work that waited at this client for what
+    /// another round brought.
     pub fn continue_round(&mut self, round: Round) {
         self.handling.round = round;
     }
@@ -220,25 +227,28 @@ impl<S: Strategy> ClientContext<'_, S> {
         self.send_peer_noted(to, message, 0);
     }
 
-    /// The same, with a note of one's own, such as how often it was tried: it does not travel, and comes back if the message does.
+    /// The same, with a note of one's own, such as how often it was tried: it does not travel, and
+    /// comes back if the message does.
     pub fn send_peer_noted(&mut self, to: ClientId, message: S::Peer, note: u32) {
         self.handling.send(Party::Client(to), Letter::Peer(message), note);
     }
 
-    /// Starts work of `cost` operations on this client's processor; its result comes as [`Done`](crate::ClientEvent::Done) when
-    /// that would have finished it. It is done in the background meanwhile.
+    /// Starts work of `cost` operations on this client's processor; its result comes as
+    /// [`Done`](crate::ClientEvent::Done) when that would have finished it. It is done in the
+    /// background meanwhile.
     pub fn compute(&mut self, work: S::Work, cost: f64) {
         let env = self.handling.env;
         let span = env.world.devices.span(self.me, cost, env.ground.streams);
         self.handling.compute(work, span);
     }
 
-    /// Releases what `mechanism` makes of `input`: draws the noise, charges this client and returns the noisy value.
+    /// Releases what `mechanism` makes of `input`: draws the noise, charges this client and returns
+    /// the noisy value.
     ///
     /// # Errors
     ///
-    /// When the input lies outside the mechanism's domain. Nothing is charged then, and the run cannot go on: what was to be sent
-    /// is private.
+    /// When the input lies outside the mechanism's domain. Nothing is charged then, and the run
+    /// cannot go on: what was to be sent is private.
     pub fn release<M: Mechanism + ?Sized>(
         &mut self,
         channel: Channel,
@@ -297,9 +307,7 @@ impl<S: Strategy> ClientContext<'_, S> {
 pub struct RoundReport {
     /// Clients asked to take part.
     pub cohort: u64,
-    /// Results in time.
     pub completed: u64,
-    /// Results given up.
     pub dropped: u64,
     /// Mean staleness of what was aggregated, in rounds.
     pub staleness_mean: f64,
@@ -334,13 +342,14 @@ impl<S: Strategy> ServerContext<'_, S> {
         self.handling.send(Party::Client(to), Letter::Down(message), 0);
     }
 
-    /// Starts work; the server computes in no time, and its result comes as [`Done`](crate::ServerEvent::Done) at this instant.
+    /// Starts work; the server computes in no time, and its result comes as
+    /// [`Done`](crate::ServerEvent::Done) at this instant.
     pub fn compute(&mut self, work: S::Work) {
         self.handling.compute(work, SimSpan::ZERO);
     }
 
-    /// Releases what `mechanism` makes of something of all clients, such as a sum over a cohort: draws the noise, charges every client,
-    /// asked or not, and returns the noisy value.
+    /// Releases what `mechanism` makes of something of all clients, such as a sum over a cohort:
+    /// draws the noise, charges every client, asked or not, and returns the noisy value.
     ///
     /// # Errors
     ///
@@ -421,7 +430,8 @@ impl<S: Strategy> ServerContext<'_, S> {
         self.handling.round = self.record.round;
     }
 
-    /// Counts a result of an earlier round that came after its end: one fewer dropped, one more late.
+    /// Counts a result of an earlier round that came after its end: one fewer dropped, one more
+    /// late.
     pub fn late(&mut self, round: Round) {
         if let Some(row) = self.record.rounds.get_mut(round.0 as usize) {
             row.late += 1;
@@ -429,8 +439,8 @@ impl<S: Strategy> ServerContext<'_, S> {
         }
     }
 
-    /// Names what the system is about from here on, in a word or two, for whoever measures how long stages take: the stage begins with
-    /// the server's next event. Nothing else comes of it.
+    /// Names what the system is about from here on, in a word or two, for whoever measures how long
+    /// stages take: the stage begins with the server's next event. Nothing else comes of it.
     pub fn stage(&mut self, name: &'static str) {
         self.record.stage = Some(name);
     }

@@ -1,9 +1,12 @@
-//! What every part of the population has: what is to happen in it, a ledger, and outboxes to the others.
+//! What every part of the population has: what is to happen in it, a ledger, and outboxes to the
+//! others.
 //!
-//! A part is the server or a share of the clients ([`Shares`]). Parts run in parallel within a window and hand over what they sent
-//! when it ends. Event keys name the sender and its own counter, so the way clients are shared out changes nothing.
+//! A part is the server or a share of the clients ([`Shares`]). Parts run in parallel within a
+//! window and hand over what they sent when it ends. Event keys name the sender and its own
+//! counter, so the way clients are shared out changes nothing.
 
 use crate::agenda::Agendas;
+use crate::evaluator::Heard;
 use crate::event::{Content, Entry, Envelope, Outgoing};
 use crate::fault::Fault;
 use crate::ground::Env;
@@ -13,7 +16,6 @@ use crate::queue::{EventKey, QueuedEvent};
 use crate::shared::{Form, Table};
 use crate::shares::Shares;
 use crate::strategy::{Absence, Letter, Strategy};
-use crate::study::Heard;
 use crate::trace::Notes;
 use crate::wire::{self, Wire};
 use crate::world::{AccessRates, Link};
@@ -50,7 +52,8 @@ pub(crate) struct Account {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Releases {
     pub(crate) n: u64,
-    /// What they cost by their finite epsilons, in units of 2^-32: integers, so that no sum depends on its order.
+    /// What they cost by their finite epsilons, in units of 2^-32: integers, so that no sum depends
+    /// on its order.
     pub(crate) epsilon: u128,
 }
 
@@ -74,7 +77,8 @@ pub(crate) struct Core<S: Strategy> {
     n_mechanisms: usize,
     pub(crate) prices: Prices,
     pub(crate) handled: u64,
-    /// In which block and where the jobs wait that nobody else knows of; some of these slots may hold other things by now.
+    /// In which block and where the jobs wait that nobody else knows of; some of these slots may
+    /// hold other things by now.
     kept_jobs: Vec<(usize, u32)>,
     /// What happens, where the run is traced.
     pub(crate) notes: Option<Box<Notes>>,
@@ -112,7 +116,8 @@ impl<S: Strategy> Core<S> {
         }
     }
 
-    /// Notes what becomes of the message that the event of this key has brought. Cold: the others are the runs whose speed counts.
+    /// Notes what becomes of the message that the event of this key has brought. Cold: the others
+    /// are the runs whose speed counts.
     #[cold]
     pub(crate) fn note_fate(&mut self, key: EventKey, at: SimTime, to: Party, kind: usize, fate: Fate) {
         if let Some(notes) = &mut self.notes {
@@ -150,7 +155,8 @@ impl<S: Strategy> Core<S> {
         self.shares.of(party).1
     }
 
-    /// Queues an event of a party of this part, and returns its block and where what it carries waits.
+    /// Queues an event of a party of this part, and returns its block and where what it carries
+    /// waits.
     #[inline]
     pub(crate) fn schedule(&mut self, key: EventKey, to: Party, entry: Entry<S>) -> (usize, u32) {
         let block = self.block(to);
@@ -170,7 +176,8 @@ impl<S: Strategy> Core<S> {
         self.schedule_entry(env, key, me, Entry { round, content });
     }
 
-    /// Queues an event, and notes where it waits if it is a job's result that somebody could work on before.
+    /// Queues an event, and notes where it waits if it is a job's result that somebody could work
+    /// on before.
     pub(crate) fn schedule_entry(&mut self, env: &Env<'_, S>, key: EventKey, to: Party, entry: Entry<S>) {
         let is_job = env.has_helpers && matches!(entry.content, Content::Done(_));
         let place = self.schedule(key, to, entry);
@@ -255,7 +262,7 @@ impl<S: Strategy> Core<S> {
         (letter, note): (Letter<S>, u32),
     ) -> Result<(), Fault> {
         if env.wire_check {
-            env.ground.study.overhear(&Heard {
+            env.ground.evaluator.overhear(&Heard {
                 at: now,
                 arrives: false,
                 from,
@@ -288,7 +295,8 @@ impl<S: Strategy> Core<S> {
             Direction::Downlink => {}
         }
 
-        // Every transmission occupies the sender's access link; repetitions are taken to follow at once.
+        // Every transmission occupies the sender's access link; repetitions are taken to follow at
+        // once.
         let occupying = Bytes(size.0.saturating_mul(attempts));
         let departs = account.rates.up.through(now.max(account.up_free), occupying);
         account.up_free = departs;
@@ -324,7 +332,8 @@ impl<S: Strategy> Core<S> {
         Ok(())
     }
 
-    /// Applies the strategy's policy to a message that found `to` absent. Returns the entry if it is to be held.
+    /// Applies the strategy's policy to a message that found `to` absent. Returns the entry if it
+    /// is to be held.
     pub(crate) fn absent(
         &mut self,
         env: &Env<'_, S>,
@@ -356,7 +365,8 @@ impl<S: Strategy> Core<S> {
         cell_dropped(&mut self.ledger, round, kind, Direction::between(from, to), why);
         self.note_fate(event.key, event.key.at, to, kind, Fate::Dropped(why));
         if let Absence::Tell { after } = policy {
-            // The sender learns of it by its time-out, and in any case no sooner than anything can reach it.
+            // The sender learns of it by its time-out, and in any case no sooner than anything can
+            // reach it.
             let at = (envelope.sent_at + after).max(event.key.at + env.lookahead);
             let key = EventKey::new(at, event.to, next_seq(account)?);
             let content = Content::Undelivered {
@@ -385,7 +395,7 @@ impl<S: Strategy> Core<S> {
         if !env.wire_check {
             return Ok(letter);
         }
-        env.ground.study.overhear(&Heard {
+        env.ground.evaluator.overhear(&Heard {
             at,
             arrives: true,
             from,
@@ -400,7 +410,6 @@ impl<S: Strategy> Core<S> {
         })
     }
 
-    /// Raises a counter.
     pub(crate) fn count(&mut self, round: Round, counter: usize, n: u64) {
         self.counters.at(round, || vec![0; S::COUNTERS.len()])[counter] += n;
     }

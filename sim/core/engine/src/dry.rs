@@ -1,14 +1,15 @@
 //! Dry runs: every message and no learning.
 //!
-//! Handlers run as in any run and do not know that a run is dry. Two things differ, and both are decided here: a job returns the
-//! strategy's [`placeholder`](Strategy::placeholder) instead of its result, and the study is asked for counts and not for scores. Two
-//! dependences on values remain. A stop condition that reads scores never holds, and an encoding whose length depends on
+//! Handlers run as in any run and do not know that a run is dry. Two things differ, and both are
+//! decided here: a job returns the strategy's [`placeholder`](Strategy::placeholder) instead of its
+//! result, and the evaluator is asked for counts and not for scores. Two dependences on values
+//! remain. A stop condition that reads scores never holds, and an encoding whose length depends on
 //! values has another length. A dry run warns of both.
 
+use crate::evaluator::{End, Evaluator, Heard};
 use crate::ground::Ground;
 use crate::job::JobContext;
 use crate::strategy::{Setup, Strategy};
-use crate::study::{End, Heard, Study};
 use crate::world::Stop;
 use folkmoot_metrics::{Direction, Kind, Ledger, Party, Round, Sheet};
 
@@ -34,10 +35,10 @@ impl<S: Strategy> Ground<'_, S> {
     }
 }
 
-/// A study of which only the counts are asked for.
-pub(crate) struct CountsOnly<'a, S: Strategy>(pub(crate) &'a dyn Study<S>);
+/// An evaluator of which only the counts are asked for.
+pub(crate) struct CountsOnly<'a, S: Strategy>(pub(crate) &'a dyn Evaluator<S>);
 
-impl<S: Strategy> Study<S> for CountsOnly<'_, S> {
+impl<S: Strategy> Evaluator<S> for CountsOnly<'_, S> {
     fn see(&self, sight: S::Sight, count: &mut dyn FnMut(usize, u64)) {
         self.0.see(sight, count);
     }

@@ -17,12 +17,7 @@ pub enum Fault {
     Strategy(StrategyError),
     /// A message did not survive its encoding: a bug of the strategy, found by `--wire-check`.
     #[error("message {kind} does not survive its encoding: {error}")]
-    Wire {
-        /// The kind's name.
-        kind: &'static str,
-        /// What failed.
-        error: DecodeError,
-    },
+    Wire { kind: &'static str, error: DecodeError },
     /// One party caused 2^32 events.
     #[error("one party caused 2^32 events; split the run into smaller ones")]
     TooManyEvents,

@@ -5,7 +5,8 @@ use crate::strategy::{Strategy, TimerId};
 use folkmoot_metrics::SimSpan;
 use serde::{Deserialize, Serialize};
 
-/// A server's wait for answers: over when all that is due has come, or when the world's deadline has passed.
+/// A server's wait for answers: over when all that is due has come, or when the world's deadline
+/// has passed.
 ///
 /// Each wait has a timer of its own, so that a deadline of one that is over is known for late.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,8 +18,8 @@ pub struct Gather {
 }
 
 impl Gather {
-    /// Begins to wait: `asked` clients owe `due` answers. Sets the world's deadline, if it has one; where nobody is asked, the wait's time is
-    /// up at once.
+    /// Begins to wait: `asked` clients owe `due` answers. Sets the world's deadline, if it has one;
+    /// where nobody is asked, the wait's time is up at once.
     pub fn begin<S: Strategy>(&mut self, asked: u64, due: u64, cx: &mut ServerContext<'_, S>) {
         *self = Gather {
             stage: self.stage + 1,
@@ -44,12 +45,10 @@ impl Gather {
         TimerId(self.stage)
     }
 
-    /// Clients asked.
     pub fn asked(&self) -> u64 {
         self.asked
     }
 
-    /// Answers so far.
     pub fn came(&self) -> u64 {
         self.came
     }

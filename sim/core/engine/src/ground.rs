@@ -1,9 +1,9 @@
 //! The unchanging surroundings of a run: what handlers and jobs run on.
 
+use crate::evaluator::Evaluator;
 use crate::privacy::MechanismInfo;
 use crate::shares::Shares;
 use crate::strategy::{Setup, Shards, Strategy, System};
-use crate::study::Study;
 use crate::world::World;
 use folkmoot_draws::Streams;
 use folkmoot_metrics::SimSpan;
@@ -13,7 +13,7 @@ use folkmoot_metrics::trace::Followed;
 pub(crate) struct Ground<'a, S: Strategy> {
     pub(crate) strategy: &'a S,
     pub(crate) shards: &'a dyn Shards<S>,
-    pub(crate) study: &'a dyn Study<S>,
+    pub(crate) evaluator: &'a dyn Evaluator<S>,
     pub(crate) streams: Streams,
     /// Whether work is not done; only `dry` asks.
     pub(crate) is_dry: bool,
@@ -32,7 +32,7 @@ impl<'a, S: Strategy> Ground<'a, S> {
         Ground {
             strategy: system.strategy,
             shards: system.shards,
-            study: system.study,
+            evaluator: system.evaluator,
             streams,
             is_dry,
         }

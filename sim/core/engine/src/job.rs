@@ -1,12 +1,16 @@
-//! Work in the background: kept where it was asked for, offered to idle threads, awaited when its result is due.
+//! Work in the background: kept where it was asked for, offered to idle threads, awaited when its
+//! result is due.
 //!
-//! A job waits in its event. Parts that run one after the other offer all that they will need before the first result is taken;
-//! parts that run side by side keep their jobs while every thread has a part, and offer them, in chunks, as soon as one has none. What
-//! a part still keeps at its end of a window, later windows want, and it offers that too. Whoever needs a result that nobody has
-//! begun does the work. So small jobs that are due at once are handed to nobody, and large ones find every idle thread.
+//! A job waits in its event. Parts that run one after the other offer all that they will need
+//! before the first result is taken; parts that run side by side keep their jobs while every thread
+//! has a part, and offer them, in chunks, as soon as one has none. What a part still keeps at its
+//! end of a window, later windows want, and it offers that too. Whoever needs a result that nobody
+//! has begun does the work. So small jobs that are due at once are handed to nobody, and large ones
+//! find every idle thread.
 //!
-//! The pool waits for nobody: its threads run jobs and never parts. A part waits only for a job that the pool has begun, so
-//! the two cannot wait for each other. What is returned never depends on who did the work, nor on the chunks.
+//! The pool waits for nobody: its threads run jobs and never parts. A part waits only for a job
+//! that the pool has begun, so the two cannot wait for each other. What is returned never depends
+//! on who did the work, nor on the chunks.
 
 mod context;
 mod shared;
@@ -18,7 +22,8 @@ use crate::strategy::Strategy;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The most jobs that are handed over at once: enough to pay for waking a thread where each takes microseconds.
+/// The most jobs that are handed over at once: enough to pay for waking a thread where each takes
+/// microseconds.
 const CHUNK_AT_MOST: usize = 32;
 
 /// The threads that help with jobs.
@@ -73,7 +78,8 @@ impl<'env, 'scope> Helpers<'env, 'scope> {
         Busy::new(&self.busy)
     }
 
-    /// Whether a thread has nothing to do, and no part is left that it could run. A guess: it may be wrong by the time it is used.
+    /// Whether a thread has nothing to do, and no part is left that it could run. A guess: it may
+    /// be wrong by the time it is used.
     pub(crate) fn is_one_idle(&self) -> bool {
         self.parts_to_come.load(Ordering::Relaxed) == 0 && self.busy.load(Ordering::Relaxed) < self.n_threads
     }

@@ -1,12 +1,15 @@
 //! A deterministic discrete-event engine for federated systems.
 //!
-//! A [`Strategy`] says what the server and the clients do with events; [`run`](run::run) plays it on a virtual clock in a
-//! [`World`] of networks, devices and absences, and counts every message and byte.
+//! A [`Strategy`] says what the server and the clients do with events; [`run`](run::run) plays it
+//! on a virtual clock in a [`World`] of networks, devices and absences, and counts every message
+//! and byte.
 //!
 //! Promises:
-//! - The outcome depends on the strategy, the world and the seed alone: not on threads, windows or the host's speed.
+//! - The outcome depends on the strategy, the world and the seed alone: not on threads, windows or
+//!   the host's speed.
 //! - Events are ordered by `(at, origin, seq)`; `seq` is the origin's own counter.
-//! - For every row of the ledger, sent = delivered + dropped + in flight; a run that breaks this fails.
+//! - For every row of the ledger, sent = delivered + dropped + in flight; a run that breaks this
+//!   fails.
 //! - Random streams are derived by name, so adding a consumer moves nobody else's draws.
 //!
 //! A client that counts pings, and a server that sends one to each client:
@@ -48,7 +51,7 @@
 //!     fn perform(&self, _: Option<()>, (): &(), _: &JobContext) {}
 //! }
 //!
-//! let system = System { strategy: &Hello, shards: &NoData(5), study: &NoStudy };
+//! let system = System { strategy: &Hello, shards: &NoData(5), evaluator: &NoEvaluator };
 //! let outcome = run(system, &World::ideal(), 1, Options::default(), &mut Unobserved)?;
 //! assert_eq!(outcome.ledger.total().delivered, 5);
 //! # Ok::<(), RunError>(())
@@ -58,6 +61,7 @@ mod agenda;
 mod context;
 mod core;
 mod dry;
+pub mod evaluator;
 mod event;
 mod fault;
 pub mod gather;
@@ -74,23 +78,23 @@ pub mod run;
 pub mod shared;
 mod shares;
 pub mod strategy;
-pub mod study;
 mod trace;
 pub mod wire;
 pub mod world;
 
 pub use context::{ClientContext, RoundReport, ServerContext};
+pub use evaluator::Evaluator;
 pub use fault::Fault;
 pub use gather::Gather;
 pub use job::JobContext;
 pub use release::{Channel, Receipt, Releases};
 pub use strategy::{Absence, ClientEvent, ServerEvent, Strategy};
-pub use study::Study;
 pub use world::World;
 
 /// What an implementation of a strategy needs.
 pub mod prelude {
     pub use crate::context::{ClientContext, RoundReport, ServerContext};
+    pub use crate::evaluator::{Clients, End, Ended, Evaluator, Heard, NoEvaluator};
     pub use crate::gather::Gather;
     pub use crate::job::JobContext;
     pub use crate::messages;
@@ -101,7 +105,6 @@ pub mod prelude {
         Absence, ClientEvent, Letter, MechanismInfo, NoData, ServerEvent, Setup, Shards, State, Strategy,
         StrategyError, System, TimerId, Together,
     };
-    pub use crate::study::{Clients, End, Ended, Heard, NoStudy, Study};
     pub use crate::wire::{Counted, Declared, DecodeError, Never, Payload, Wire, WireReader, put_f32s, put_u32s};
     pub use crate::world::World;
     pub use folkmoot_draws::{Purpose, SimRng, Streams};

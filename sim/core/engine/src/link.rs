@@ -9,7 +9,8 @@ use crate::world::Rate;
 use folkmoot_metrics::{Bytes, Party, Round};
 
 impl<S: Strategy> Core<S> {
-    /// Lets a message through the receiver's access link, first in, first out. `None` while it waits there for those that came earlier and for its own bytes.
+    /// Lets a message through the receiver's access link, first in, first out. `None` while it
+    /// waits there for those that came earlier and for its own bytes.
     #[inline(always)]
     pub(crate) fn linked(
         &mut self,
@@ -18,7 +19,8 @@ impl<S: Strategy> Core<S> {
         way: (EventKey, Party, Round),
         envelope: Envelope<S>,
     ) -> Option<Envelope<S>> {
-        // In most worlds there is no such link, and most messages are of a few bytes: none is moved for it.
+        // In most worlds there is no such link, and most messages are of a few bytes: none is moved
+        // for it.
         match envelope.linked || account.rates.down == Rate::Unlimited {
             true => Some(envelope),
             false => self.through_link(env, account, way, envelope),

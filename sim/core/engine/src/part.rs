@@ -2,6 +2,7 @@
 
 use crate::context::{ClientContext, Handling, Noise, Record, ServerContext};
 use crate::core::{Account, Core};
+use crate::evaluator::Ended;
 use crate::event::{Content, Entry, Envelope};
 use crate::fault::Fault;
 use crate::ground::{Env, Ground};
@@ -9,21 +10,19 @@ use crate::job::Helpers;
 use crate::privacy::{Prices, Spent};
 use crate::queue::{EventKey, QueuedEvent};
 use crate::strategy::{ClientEvent, Letter, ServerEvent, Strategy};
-use crate::study::Ended;
 use crate::world::{Presence, PresenceCursor};
 use folkmoot_metrics::trace::What;
 use folkmoot_metrics::{ClientId, DropReason, Party, Round, Sheet, SimTime};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The server's part.
 pub(crate) struct ServerPart<S: Strategy> {
     pub(crate) core: Core<S>,
     /// None at ranks other than the first, where no event is for the server.
     pub(crate) state: Option<S::Server>,
     pub(crate) account: Account,
     pub(crate) record: Record,
-    /// What the study writes after rounds.
+    /// What the evaluator writes after rounds.
     pub(crate) sheet: Sheet,
 }
 
@@ -154,7 +153,7 @@ impl<S: Strategy> ServerPart<S> {
                 setup: env.setup(),
             };
             self.sheet.stands_at(row.round, row.virtual_s);
-            env.ground.study.after_round(&ended, &mut self.sheet);
+            env.ground.evaluator.after_round(&ended, &mut self.sheet);
             let stop = &env.world.stop;
             if self.sheet.reaches(&stop.at) || stop.diverged && self.sheet.has_diverged() {
                 self.record.stopped_early |= self.record.finished_at.is_none();
@@ -291,7 +290,8 @@ impl<S: Strategy> ClientPart<S> {
         self.core.offer_jobs(env, helpers);
     }
 
-    /// Handles the events before `end`, in each block up to the first result of a job that is still to be done.
+    /// Handles the events before `end`, in each block up to the first result of a job that is still
+    /// to be done.
     pub(crate) fn run_to_jobs<'scope>(&mut self, env: &Env<'scope, S>, helpers: Help<'_, 'scope>, end: SimTime) {
         self.each_block(
             end,
@@ -309,8 +309,8 @@ impl<S: Strategy> ClientPart<S> {
         }
     }
 
-    /// Handles the next event of a block if it is due before `end`, and no job that is still to be done where `is_before_jobs`. False if
-    /// there is none, or something has failed.
+    /// Handles the next event of a block if it is due before `end`, and no job that is still to be
+    /// done where `is_before_jobs`. False if there is none, or something has failed.
     #[inline]
     fn handle_next<'scope>(
         &mut self,
@@ -400,8 +400,8 @@ impl<S: Strategy> ClientPart<S> {
         }
     }
 
-    /// An event finds its client away: messages go by the strategy's policy, a client's own events wait for it, and
-    /// what a client that left in mid-round had begun is lost.
+    /// An event finds its client away: messages go by the strategy's policy, a client's own events
+    /// wait for it, and what a client that left in mid-round had begun is lost.
     fn away(
         &mut self,
         env: &Env<'_, S>,

@@ -17,7 +17,8 @@ pub struct MechanismInfo {
     pub claimed: Option<f64>,
 }
 
-/// A row of the privacy ledger, after those of mechanisms, for one thing of which several of them tell, or several clients.
+/// A row of the privacy ledger, after those of mechanisms, for one thing of which several of them
+/// tell, or several clients.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Together {
     /// What tells of it, the thing, and what the paper claims.
@@ -48,7 +49,8 @@ impl FromIterator<(usize, Law)> for Prices {
 }
 
 impl Prices {
-    /// What is among any of these, in an order of its own: whoever puts them together, and from wherever, numbers them alike.
+    /// What is among any of these, in an order of its own: whoever puts them together, and from
+    /// wherever, numbers them alike.
     pub(crate) fn together(all: impl Iterator<Item = (usize, Law)>) -> Prices {
         let sorted: BTreeMap<(usize, LawKey), Law> = all.map(|(i, law)| ((i, law.key()), law)).collect();
         sorted.into_iter().map(|((i, _), law)| (i, law)).collect()
@@ -61,7 +63,8 @@ impl Prices {
 
     /// The number of a price.
     pub(crate) fn number(&mut self, mechanism: usize, law: Law) -> u32 {
-        // Most systems have a handful of prices, which are found faster by looking at them than in the tree.
+        // Most systems have a handful of prices, which are found faster by looking at them than in
+        // the tree.
         let known = self.all.iter().take(4).position(|price| *price == (mechanism, law));
         if let Some(known) = known {
             return known as u32;
@@ -121,9 +124,9 @@ impl Spent {
     }
 }
 
-/// The rows of `privacy.csv`, one for each mechanism and for what they tell together, from the clients' releases and the prices that
-/// number them, and from what was released of everybody: the mechanism, the law, and how often. Totals hold but for a probability of
-/// `delta`, within (0, 1).
+/// The rows of `privacy.csv`, one for each mechanism and for what they tell together, from the
+/// clients' releases and the prices that number them, and from what was released of everybody: the
+/// mechanism, the law, and how often. Totals hold but for a probability of `delta`, within (0, 1).
 pub(crate) fn rows<'a>(
     (mechanisms, together): (&[MechanismInfo], &[Together]),
     (n_clients, delta): (u32, f64),
@@ -228,14 +231,16 @@ impl Sums {
         }
     }
 
-    /// The largest sum of epsilons that a client has spent, and the largest total by each composition that proves one for all clients.
+    /// The largest sum of epsilons that a client has spent, and the largest total by each
+    /// composition that proves one for all clients.
     fn worst(&self) -> (f64, Totals) {
         let epsilon = |(place, times): &(usize, u64)| self.accountant.laws()[*place].epsilon() * *times as f64;
         let (mut sum, mut totals) = (0.0f64, self.accountant.totals(&[]));
         let mut after = self.spendings.iter().skip(1);
         for spending in &self.spendings {
             let next = after.next();
-            // Who pays for the same and once more for the last of it, pays more by every composition.
+            // Who pays for the same and once more for the last of it, pays more by every
+            // composition.
             if next.is_some_and(|next| is_less(spending, next)) {
                 continue;
             }
@@ -284,7 +289,8 @@ mod tests {
 
     const VIEW: Law = Law::Laplace { epsilon: 0.1 };
 
-    /// A hundred releases of 0.1 by the worst of three clients: the totals are those of an accountant who counts them by hand.
+    /// A hundred releases of 0.1 by the worst of three clients: the totals are those of an
+    /// accountant who counts them by hand.
     #[test]
     fn totals_are_those_of_the_client_who_spends_most() {
         let mut prices = Prices::default();
@@ -362,7 +368,8 @@ mod tests {
         assert!((row.epsilon_mean_client - (40.0 * one + 0.1 / 3.0)).abs() < 1e-9);
     }
 
-    /// An edge in the lists of two users who each spend 1 on its bit and 0.25 on their degree costs 2.5; another mechanism's releases are none of it.
+    /// An edge in the lists of two users who each spend 1 on its bit and 0.25 on their degree costs
+    /// 2.5; another mechanism's releases are none of it.
     #[test]
     fn what_several_clients_tell_by_several_mechanisms_is_added_up() {
         let mut prices = Prices::default();

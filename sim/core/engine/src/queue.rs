@@ -1,18 +1,21 @@
 //! The event queue: pops in the order of `(at, origin, seq)`.
 //!
-//! A radix heap over `at`, which a simulation only ever moves forward, with a sorted front: the lowest bucket is sorted
-//! once when it is small or a single instant, and popped from its end. Chosen by measurement (`benches/queue.rs`): with
-//! a million pending events a binary heap spends its time in cache misses. A digit of several bits moves an event less often
-//! than single bits do: each move settles a whole digit.
+//! A radix heap over `at`, which a simulation only ever moves forward, with a sorted front: the
+//! lowest bucket is sorted once when it is small or a single instant, and popped from its end.
+//! Chosen by measurement (`benches/queue.rs`): with a million pending events a binary heap spends
+//! its time in cache misses. A digit of several bits moves an event less often than single bits do:
+//! each move settles a whole digit.
 //!
-//! Promises: exact key order, ties included; pushing at or after the last popped time is always legal.
+//! Promises: exact key order, ties included; pushing at or after the last popped time is always
+//! legal.
 
 use folkmoot_metrics::SimTime;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The total order of events: time, then the origin's index, then the origin's own counter. It never depends on threads.
+/// The total order of events: time, then the origin's index, then the origin's own counter. It
+/// never depends on threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EventKey {
     /// When the event is due.
@@ -35,7 +38,6 @@ impl EventKey {
         (self.origin_seq >> 32) as u32
     }
 
-    /// The origin's counter.
     pub fn seq(self) -> u32 {
         self.origin_seq as u32
     }
@@ -54,7 +56,8 @@ pub struct QueuedEvent {
 
 /// A bucket of at most this many events is sorted rather than spread over finer buckets.
 const SORT_BELOW: usize = 96;
-/// When this many events have come for the front's range after it was sorted, the range was too wide: it is cut.
+/// When this many events have come for the front's range after it was sorted, the range was too
+/// wide: it is cut.
 const LATE_AT_MOST: usize = 4 * SORT_BELOW;
 /// Bits of a digit of the time.
 const DIGIT_BITS: u32 = 4;
@@ -71,8 +74,8 @@ pub struct Queue {
     late: BinaryHeap<Reverse<QueuedEvent>>,
     /// First instant that does not belong to the front.
     front_end: u64,
-    /// `buckets[level][digit]` holds events whose time differs from `base` first, from the top, in the digit of that level, and
-    /// there is `digit`; and `buckets[0]` also those at `base` itself.
+    /// `buckets[level][digit]` holds events whose time differs from `base` first, from the top, in
+    /// the digit of that level, and there is `digit`; and `buckets[0]` also those at `base` itself.
     buckets: [[Vec<QueuedEvent>; DIGITS]; N_LEVELS],
     /// Bit `digit` is set when `buckets[level][digit]` is not empty.
     occupied: [u16; N_LEVELS],
@@ -85,7 +88,8 @@ pub struct Queue {
     /// The earliest bucketed key, once somebody asked for it while the front was empty.
     bucket_min: Option<EventKey>,
     len: usize,
-    /// Empty vectors with room, for buckets that get their first event: so there are no more than were ever filled at once.
+    /// Empty vectors with room, for buckets that get their first event: so there are no more than
+    /// were ever filled at once.
     spares: Vec<Vec<QueuedEvent>>,
 }
 
@@ -189,7 +193,8 @@ impl Queue {
         self.next_key().map_or(SimTime::NEVER, |key| key.at)
     }
 
-    /// The key of the next event. Looking does not move the front, so earlier events may still come cheaply.
+    /// The key of the next event. Looking does not move the front, so earlier events may still come
+    /// cheaply.
     #[inline]
     pub fn next_key(&mut self) -> Option<EventKey> {
         match (self.front.last(), self.late.peek()) {
@@ -252,7 +257,8 @@ impl Queue {
         }
     }
 
-    /// Makes a bucket the front. Its range starts at `base` with its digit in the place of that one's and 0 below.
+    /// Makes a bucket the front. Its range starts at `base` with its digit in the place of that
+    /// one's and 0 below.
     fn sort_into_front(&mut self, level: usize, digit: usize) {
         let events = self.empty(level, digit);
         self.spares.push(std::mem::replace(&mut self.front, events));
@@ -268,7 +274,8 @@ impl Queue {
         }
     }
 
-    /// Moves `base` to the earliest time in a bucket and spreads the bucket over the levels below its own.
+    /// Moves `base` to the earliest time in a bucket and spreads the bucket over the levels below
+    /// its own.
     fn spread(&mut self, level: usize, digit: usize) {
         let mut events = self.empty(level, digit);
         self.base = events.iter().map(|event| event.key.at.0).min().unwrap_or(self.base);
@@ -278,8 +285,8 @@ impl Queue {
         self.spares.push(events);
     }
 
-    /// Ends the front after the present instant and gives its later events back to the buckets. `now` lies in the
-    /// front's range, so every bucket keeps its meaning when it becomes the base.
+    /// Ends the front after the present instant and gives its later events back to the buckets.
+    /// `now` lies in the front's range, so every bucket keeps its meaning when it becomes the base.
     #[cold]
     fn cut_front(&mut self) {
         let cut = self.now.saturating_add(1);
@@ -321,7 +328,8 @@ mod tests {
         assert_eq!(size_of::<QueuedEvent>(), 24);
     }
 
-    /// The next event was asked for while all that were pending lay far ahead. Then so many came for the front's range that it was cut.
+    /// The next event was asked for while all that were pending lay far ahead. Then so many came
+    /// for the front's range that it was cut.
     #[test]
     fn an_earlier_event_is_next_though_it_came_after_the_question_and_the_front_was_cut() {
         let mut queue = Queue::new();

@@ -1,8 +1,9 @@
 //! The processes that play one run together.
 //!
-//! Every rank has a block of the clients, in the order of their ids, and the first has the server too. All play the same windows; after
-//! each, they give each other what parties of one have sent to parties of another, and say how they stand, all in one exchange. So the
-//! outcome is that of one process, to the byte.
+//! Every rank has a block of the clients, in the order of their ids, and the first has the server
+//! too. All play the same windows; after each, they give each other what parties of one have sent
+//! to parties of another, and say how they stand, all in one exchange. So the outcome is that of
+//! one process, to the byte.
 //!
 //! The engine knows what is here and no library: `folkmoot-mpi` has ranks of MPI.
 
@@ -20,8 +21,9 @@ pub trait Ranks: Sync {
     /// How many there are, at least one.
     fn size(&self) -> usize;
 
-    /// Gives each rank the letter of its place, and returns what each has given this one, in their order. All call it equally often; it
-    /// waits for them. One thread calls it at a time, which need not be the same each time.
+    /// Gives each rank the letter of its place, and returns what each has given this one, in their
+    /// order. All call it equally often; it waits for them. One thread calls it at a time, which
+    /// need not be the same each time.
     fn exchange(&self, letters: Vec<Vec<u8>>) -> Vec<Vec<u8>>;
 
     /// Ends all ranks at once: this one cannot go on, and the others must not wait for it for ever.
@@ -53,7 +55,8 @@ impl Ranks for Alone {
     fn abort(&self) {}
 }
 
-/// What this rank has come to, if no other has failed in the same; `elsewhere` makes an error of another's and what it says.
+/// What this rank has come to, if no other has failed in the same; `elsewhere` makes an error of
+/// another's and what it says.
 ///
 /// # Errors
 ///
@@ -107,7 +110,8 @@ impl Ranks for Threads {
     fn abort(&self) {}
 }
 
-/// Plays `n` ranks as threads of this process, to try without MPI what ranks do, and returns what each has come to.
+/// Plays `n` ranks as threads of this process, to try without MPI what ranks do, and returns what
+/// each has come to.
 ///
 /// # Panics
 ///

@@ -1,8 +1,9 @@
 //! Releases of private values: the one way to a mechanism's noise, and the one way to a charge.
 //!
-//! A handler releases with [`ClientContext::release`](crate::ClientContext::release): the noise is drawn, the ledger charged and the
-//! noisy value returned, all or nothing. A job cannot charge, since it may run more than once and its result may never be sent; its
-//! [`Releases`] end in a [`Receipt`], which the handler settles when what was made of them leaves the client.
+//! A handler releases with [`ClientContext::release`](crate::ClientContext::release): the noise is
+//! drawn, the ledger charged and the noisy value returned, all or nothing. A job cannot charge,
+//! since it may run more than once and its result may never be sent; its [`Releases`] end in a
+//! [`Receipt`], which the handler settles when what was made of them leaves the client.
 
 use crate::job::JobContext;
 use folkmoot_draws::{Purpose, SimRng};
@@ -20,7 +21,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Releases by the strategy's mechanism number `mechanism`, with noise from the stream for `purpose`.
+    /// Releases by the strategy's mechanism number `mechanism`, with noise from the stream for
+    /// `purpose`.
     pub const fn new(mechanism: usize, purpose: Purpose) -> Channel {
         Channel {
             mechanism,
@@ -29,8 +31,8 @@ impl Channel {
         }
     }
 
-    /// Releases that are made once for each item and used ever after: their noise is that of the item's own stream, and they are
-    /// charged when a client first makes them.
+    /// Releases that are made once for each item and used ever after: their noise is that of the
+    /// item's own stream, and they are charged when a client first makes them.
     pub const fn kept(mechanism: usize, purpose: Purpose) -> Channel {
         Channel {
             mechanism,
@@ -40,8 +42,9 @@ impl Channel {
     }
 }
 
-/// Releases in a job, each about one item of the client's shard. Items share nothing, so that releases about different ones cost
-/// no more than one of them (parallel composition; McSherry 2009, theorem 4).
+/// Releases in a job, each about one item of the client's shard. Items share nothing, so that
+/// releases about different ones cost no more than one of them (parallel composition; McSherry
+/// 2009, theorem 4).
 pub struct Releases<'a> {
     cx: &'a JobContext,
     first_mechanism: usize,
@@ -108,7 +111,8 @@ impl<'a> Releases<'a> {
         Ok(())
     }
 
-    /// Charges for what goes out about `item` by a law, and is made elsewhere: [`Law::UNPROTECTED`] for what goes out as it is.
+    /// Charges for what goes out about `item` by a law, and is made elsewhere: [`Law::UNPROTECTED`]
+    /// for what goes out as it is.
     pub fn charge(&mut self, channel: Channel, item: u32, law: Law) {
         self.notes.push((channel, law, item));
     }
@@ -145,8 +149,8 @@ impl<'a> Releases<'a> {
             });
             groups[at].1.push((item, channel.purpose));
         }
-        // Pass k of a group is the k-th release about each item that has so many: in parallel, so as dear as one. Passes over all
-        // items come before those over some.
+        // Pass k of a group is the k-th release about each item that has so many: in parallel, so
+        // as dear as one. Passes over all items come before those over some.
         let (mut whole, mut parts) = (Vec::new(), Vec::new());
         for (charge, mut items) in groups {
             items.sort_unstable_by_key(|(item, purpose)| (*item, purpose.0));
@@ -167,7 +171,8 @@ impl<'a> Releases<'a> {
         Receipt(whole)
     }
 
-    /// What all of it costs where it is one release, made of items that share nothing: as much as the dearest of them.
+    /// What all of it costs where it is one release, made of items that share nothing: as much as
+    /// the dearest of them.
     pub fn receipt_as_one(self) -> Receipt {
         let mut charges: Vec<Charge> = Vec::new();
         for (channel, law, _) in self.notes {
@@ -199,13 +204,15 @@ pub(crate) struct Charge {
     pub(crate) once: bool,
 }
 
-/// What a job's releases cost, to be settled when what was made of them leaves the client. Only [`Releases`] make one.
+/// What a job's releases cost, to be settled when what was made of them leaves the client. Only
+/// [`Releases`] make one.
 #[must_use = "what is released and sent has to be settled"]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Receipt(pub(crate) Vec<Charge>);
 
 impl Receipt {
-    /// The charges: the mechanism's place, how many releases, each of something else, and what each costs.
+    /// The charges: the mechanism's place, how many releases, each of something else, and what each
+    /// costs.
     pub fn charges(&self) -> impl Iterator<Item = (usize, u64, f64)> + '_ {
         self.0
             .iter()
@@ -227,7 +234,8 @@ mod tests {
         NoisyCounts::new(epsilon, 1.0, "one edge").unwrap()
     }
 
-    /// Two passes over three items and one over two of them: 8 releases, of which an item bears three.
+    /// Two passes over three items and one over two of them: 8 releases, of which an item bears
+    /// three.
     #[test]
     fn releases_about_different_items_are_in_parallel() {
         const VIEW: Channel = Channel::new(1, Purpose(*b"testview"));

@@ -1,8 +1,9 @@
 //! The run: windows of events handled in parallel, and what comes of them.
 //!
-//! A window reaches from the earliest pending event to just before anything it causes elsewhere can arrive: the network's
-//! least latency. Within it the parts of the population cannot influence each other, so they run in parallel; with
-//! windows off, one event is handled at a time in key order, and every result must be the same.
+//! A window reaches from the earliest pending event to just before anything it causes elsewhere can
+//! arrive: the network's least latency. Within it the parts of the population cannot influence each
+//! other, so they run in parallel; with windows off, one event is handled at a time in key order,
+//! and every result must be the same.
 
 mod checkpoint;
 mod error;
@@ -22,6 +23,7 @@ pub use options::Options;
 
 use crate::core::Core;
 use crate::dry::CountsOnly;
+use crate::evaluator::Evaluator;
 use crate::event::{Content, Entry, Outgoing};
 use crate::ground::{Env, Ground};
 use crate::job::Helpers;
@@ -30,7 +32,6 @@ use crate::queue::EventKey;
 use crate::ranks::{Alone, Ranks};
 use crate::shares::Shares;
 use crate::strategy::{Strategy, StrategyError, System};
-use crate::study::Study;
 use crate::trace::Notes;
 use crate::world::World;
 use folkmoot_draws::Streams;
@@ -44,9 +45,7 @@ use std::collections::BTreeMap;
 use team::{Link, Status, Team};
 use threads::Task;
 
-/// What a run comes to.
 pub struct Outcome {
-    /// Every message and byte.
     pub ledger: Ledger,
     /// The same as rows, beside what theory predicts.
     pub messages: Vec<MessageRow>,
@@ -56,7 +55,7 @@ pub struct Outcome {
     pub scores: Vec<ScoreRow>,
     /// What the engine reads off at the end of each round.
     pub readings: Vec<ReadingRow>,
-    /// How many scores are of the time before the run ended: where the result hash has the readings.
+    /// Scores of the time before the run ended: where the result hash has the readings.
     pub readings_after: u64,
     /// The strategy's summary numbers.
     pub summary: Vec<(String, f64)>,
@@ -70,21 +69,18 @@ pub struct Outcome {
     pub artifacts: Vec<Artifact>,
     /// How clients fare one by one, where they are scored so.
     pub client_scores: Vec<ClientScoreRow>,
-    /// Scores of controls.
     pub controls: Vec<ControlRow>,
-    /// The privacy ledger.
     pub privacy: Vec<PrivacyRow>,
     /// One row per client.
     pub clients: Vec<ClientRow>,
-    /// When some clients were away; none where all are always there. No result: it follows from the world.
+    /// When some clients were away; no result, as it follows from the world.
     pub absences: Vec<AbsenceRow>,
     /// The strategy's counters by round: name, then one number per round.
     pub counters: Vec<(&'static str, Vec<u64>)>,
     /// Virtual time at the end.
     pub end: SimTime,
-    /// Events handled.
     pub handled: u64,
-    /// What the engine held at the first rank, in bytes by what for. No result: it depends on how the clients were split.
+    /// Bytes that the engine held at the first rank, by use; no result.
     pub memory: Vec<(&'static str, u64)>,
 }
 
@@ -93,7 +89,7 @@ const PARTS_PER_THREAD: usize = 4;
 /// With fewer pending events, handing them to other threads costs more than it saves.
 const PARALLEL_FROM: usize = 512;
 
-/// Runs a system in `world` until the server finishes, nothing is left to happen, or the world's horizon is reached.
+/// Runs a system until the server finishes, no event is left, or the world's horizon is reached.
 ///
 /// # Errors
 ///
@@ -136,8 +132,9 @@ fn only(outcome: Option<Outcome>) -> Outcome {
     outcome.expect("a single rank is the first")
 }
 
-/// Runs a system together with other ranks, each of which calls this with the same system, world, seed and checkpoint, on however many
-/// threads. The first has the outcome, and its observer is told of everything. The others' are told of stages, and may ask for a pause.
+/// Runs a system together with other ranks, each of which calls this with the same system, world,
+/// seed and checkpoint, on however many threads. The first has the outcome, and its observer is
+/// told of everything. The others' are told of stages, and may ask for a pause.
 ///
 /// # Errors
 ///
@@ -178,9 +175,10 @@ pub fn run_among<S: Strategy>(
         Some(saved) => team.agree(checkpoint::followed(saved))?,
         None => options.trace.map(|n| Followed::new(shares.n_clients(), n)),
     };
-    let counts_only = CountsOnly(system.study);
-    let study: &dyn Study<S> = if options.dry_run { &counts_only } else { system.study };
-    let system = System { study, ..system };
+    let counts_only = CountsOnly(system.evaluator);
+    let evaluators: [&dyn Evaluator<S>; 2] = [system.evaluator, &counts_only];
+    let evaluator = evaluators[usize::from(options.dry_run)];
+    let system = System { evaluator, ..system };
     let mechanisms = system.strategy.mechanisms();
     assert!(mechanisms.len() <= 32, "a strategy has at most 32 mechanisms");
     let env = Env {
@@ -199,14 +197,13 @@ pub fn run_among<S: Strategy>(
     let Some(of_helpers) = of_helpers.first() else {
         return play(pool, (&env, None), team, saved, options, observer);
     };
-    // Jobs have threads of their own: one that is parallel inside never finds itself under a part that waits for another.
+    // Jobs have threads of their own: a parallel one is never under a part that waits for another.
     of_helpers.in_place_scope(|scope| {
         let helpers = Helpers::new(scope, options.threads);
         play(pool, (&env, Some(&helpers)), team, saved, options, observer)
     })
 }
 
-/// Plays the run on a pool.
 fn play<'scope, S: Strategy>(
     pool: &rayon::ThreadPool,
     parties: (&Env<'scope, S>, Help<'_, 'scope>),
@@ -242,19 +239,16 @@ struct Run<'a, 'scope, S: Strategy> {
     env: &'a Env<'scope, S>,
     helpers: Help<'a, 'scope>,
     team: Team<'a>,
-    /// By rank.
     links: Vec<Link>,
     windows: bool,
     /// The server's part, which has nothing to do but at the first rank.
     server: ServerPart<S>,
     parts: Vec<ClientPart<S>>,
-    /// How the run stands.
     status: Status,
     /// Why this rank cannot go on, until the others have heard of it.
     failed: Option<RunError>,
     rounds_seen: usize,
     n_windows: u64,
-    /// The stage that is under way.
     stage: Option<&'static str>,
     /// What the server had caused, and in which round, when it was last told that all is quiet.
     caused_before: Option<(u32, Round)>,
@@ -351,7 +345,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         }
     }
 
-    /// Handles windows until the end: the time when the server finished, or the horizon. All ranks see the same, so all do the same.
+    /// Handles windows until the server finished or the horizon; alike at all ranks.
     fn drive(&mut self, observer: &mut dyn Observer) -> Result<SimTime, RunError> {
         let horizon = SimTime::ZERO + self.env.world.horizon;
         let affordable = self.env.world.availability.affordable(self.env.shares.n_clients());
@@ -365,11 +359,11 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                 ref server,
                 ..
             } = self.status;
-            // What happens within one latency of the server's end could not have known of it, so it still happens.
+            // Within one latency of the server's end nobody knows of it, so events still happen.
             let (finished_at, caused @ (_, round)) = (server.finished_at, server.caused);
             let stop = finished_at.map_or(SimTime::NEVER, |at| at + self.env.lookahead);
             if next >= stop.min(horizon) {
-                // What is due at the end of time, as after a saturated latency, is past any horizon but never comes.
+                // What is due at the end of time, as after a saturated latency, never comes.
                 let is_quiet = next == SimTime::NEVER && (never_due == 0 || horizon == SimTime::NEVER);
                 match finished_at {
                     Some(end) => return Ok(end),
@@ -384,7 +378,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                         remedy: self.env.world.remedy(),
                     });
                 }
-                // What the server does now happens after all that, at whatever time the last of it happened.
+                // What the server does now happens at the time of the last of all that.
                 self.tell_notes(None, observer)?;
                 if self.team.is_first() {
                     self.server.quiet(self.env, at);
@@ -448,7 +442,8 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         }
     }
 
-    /// The smallest key of all events, and where the event is: 0 at the server, or after the number of its part, with its block.
+    /// The smallest key of all events, and where the event is: 0 at the server, or after the number
+    /// of its part, with its block.
     fn turn(&mut self) -> Option<(EventKey, (usize, usize))> {
         let server = match self.server.record.finished_at {
             None => self.server.core.agendas.next(),
@@ -571,7 +566,6 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         }
     }
 
-    /// The stage under way, as an observer is told of it.
     fn stage(&self) -> String {
         match (self.n_windows, self.stage) {
             (0, _) => "first window".to_owned(),
@@ -580,7 +574,8 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         }
     }
 
-    /// Gives the server's part what all have counted, so that no other keeps anything of every round, and lets go of content that went by.
+    /// Gives the server's part what all have counted, so that no other keeps anything of every
+    /// round, and lets go of content that went by.
     fn gather_counts(&mut self) -> Result<(), RunError> {
         for part in &mut self.parts {
             self.server.core.take_counts(&mut part.core);
@@ -594,7 +589,12 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
     }
 
     fn message_rows(&self, ledger: &Ledger) -> Vec<MessageRow> {
-        let (setup, Ground { strategy, study, .. }) = (self.env.setup(), self.env.ground);
-        ledger.message_rows(|kind, round, way| study.expected_messages(strategy, &setup, kind, round, way))
+        let (
+            setup,
+            Ground {
+                strategy, evaluator, ..
+            },
+        ) = (self.env.setup(), self.env.ground);
+        ledger.message_rows(|kind, round, way| evaluator.expected_messages(strategy, &setup, kind, round, way))
     }
 }

@@ -1,13 +1,18 @@
-//! Content that many parties hold, such as a model or a tree: one table of it by name, for all that writes states and messages.
+//! Content that many parties hold, such as a model or a tree: one table of it by name, for all that
+//! writes states and messages.
 //!
-//! What lies behind an `Arc` is written once however many hold it. Where a state or a message has such an `Arc`, its name is written: a
-//! digest of the content and its type. The content itself goes into a table beside, and whoever reads finds one `Arc` for one name. A name
-//! means the same wherever it was written, so what threads or ranks have written apart can be put together as it is.
+//! What lies behind an `Arc` is written once however many hold it. Where a state or a message has
+//! such an `Arc`, its name is written: a digest of the content and its type. The content itself
+//! goes into a table beside, and whoever reads finds one `Arc` for one name. A name means the same
+//! wherever it was written, so what threads or ranks have written apart can be put together as it
+//! is.
 //!
-//! Three write and read by such a table: checkpoints, ranks that send each other messages, and `--wire-check`.
+//! Three write and read by such a table: checkpoints, ranks that send each other messages, and
+//! `--wire-check`.
 //!
-//! A state says so at each of its `Arc`s: `#[serde(with = "shared")]`. One that forgets it does not compile: serde's own way, which writes
-//! the content once more for every holder, is switched off in this workspace. Messages do it by themselves.
+//! A state says so at each of its `Arc`s: `#[serde(with = "shared")]`. One that forgets it does not
+//! compile: serde's own way, which writes the content once more for every holder, is switched off
+//! in this workspace. Messages do it by themselves.
 
 use crate::wire::{DecodeError, WireReader};
 use serde::de::{DeserializeOwned, Error as _};
@@ -50,7 +55,8 @@ pub(crate) enum Form {
 #[derive(Default)]
 pub(crate) struct Table {
     form: Form,
-    /// By address and type, the name of what lies there, and a hold on it, so that nothing else comes to lie there.
+    /// By address and type, the name of what lies there, and a hold on it, so that nothing else
+    /// comes to lie there.
     names: BTreeMap<(usize, TypeId), (Name, Box<dyn Any + Send>)>,
     /// The names of all content that was written.
     known: BTreeSet<Name>,
@@ -125,7 +131,8 @@ fn with_open<T>(act: impl FnOnce(&mut Table) -> T) -> Option<T> {
     OPEN.with_borrow_mut(|table| table.as_mut().map(act))
 }
 
-/// The name of content by the open table, if one is. Content that has none yet is written, and may hold other content.
+/// The name of content by the open table, if one is. Content that has none yet is written, and may
+/// hold other content.
 fn name_of<T, E>(held: &Arc<T>, write: impl FnOnce() -> Result<Vec<u8>, E>) -> Result<Option<Name>, E>
 where
     T: ?Sized + Send + Sync + 'static,
@@ -176,7 +183,8 @@ where
     }
 }
 
-/// Writes an `Arc` of a message: its name where a table is open, else what it holds, of that length and as `plain` writes it.
+/// Writes an `Arc` of a message: its name where a table is open, else what it holds, of that length
+/// and as `plain` writes it.
 pub(crate) fn put<T>(held: &Arc<T>, len: usize, plain: impl Fn(&mut Vec<u8>), out: &mut Vec<u8>)
 where
     T: ?Sized + Serialize + Send + Sync + 'static,
@@ -414,7 +422,8 @@ mod tests {
         }
     }
 
-    /// Content of a message and of a state is one, and messages in the form of the wire say how long they would be.
+    /// Content of a message and of a state is one, and messages in the form of the wire say how
+    /// long they would be.
     #[test]
     fn messages_name_what_they_share() {
         let model: Arc<[f32]> = vec![0.5; 100].into();

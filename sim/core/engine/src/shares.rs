@@ -1,12 +1,15 @@
-//! How clients are shared out: among the ranks in blocks, among a rank's parts, and within a part into blocks with an agenda each.
+//! How clients are shared out: among the ranks in blocks, among a rank's parts, and within a part
+//! into blocks with an agenda each.
 //!
-//! A block's states fit a core's cache, and a window is gone through block by block. Parts get their clients in turns of so many
-//! neighbours, so that ids which are busy together, as a generator's hubs, are not all in one. Nothing that comes of a run depends on it.
+//! A block's states fit a core's cache, and a window is gone through block by block. Parts get
+//! their clients in turns of so many neighbours, so that ids which are busy together, as a
+//! generator's hubs, are not all in one. Nothing that comes of a run depends on it.
 
 use folkmoot_metrics::{ClientId, Party};
 use std::ops::Range;
 
-/// Clients of a block: 2 to this. Few where assertions are checked, so that a test's clients are in several.
+/// Clients of a block: 2 to this. Few where assertions are checked, so that a test's clients are in
+/// several.
 const BLOCK: u32 = if cfg!(debug_assertions) { 2 } else { 12 };
 /// Turns a part gets at least, where there are so many clients.
 const TURNS: u32 = 4;
@@ -69,8 +72,8 @@ impl Shares {
         turns.flat_map(of_turn).map(move |place| ClientId(self.first + place))
     }
 
-    /// A client's part among those of the clients, and its place there. After this rank's parts come the other ranks in their order,
-    /// with a part each.
+    /// A client's part among those of the clients, and its place there. After this rank's parts
+    /// come the other ranks in their order, with a part each.
     #[inline]
     pub(crate) fn find(self, client: ClientId) -> (usize, usize) {
         let id = client.0.wrapping_sub(self.first);

@@ -1,10 +1,10 @@
 //! What a federated system implements to be simulated.
 
 use crate::context::{ClientContext, ServerContext};
+use crate::evaluator::Evaluator;
 pub use crate::fault::StrategyError;
 use crate::job::JobContext;
 pub use crate::privacy::{MechanismInfo, Together};
-use crate::study::Study;
 use crate::wire::Wire;
 use crate::world::World;
 use folkmoot_draws::{Purpose, SimRng, Streams};
@@ -12,16 +12,19 @@ use folkmoot_metrics::{ClientId, DropReason, SimSpan};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What a checkpoint can hold. Of an `Arc` in it, [`shared`](crate::shared) says how it is written once for all who hold it.
+/// What a checkpoint can hold. Of an `Arc` in it, [`shared`](crate::shared) says how it is written
+/// once for all who hold it.
 pub trait State: Send + Serialize + DeserializeOwned + 'static {}
 
 impl<T: Send + Serialize + DeserializeOwned + 'static> State for T {}
 
-/// One federated algorithm: its settings and the facts that everybody knows, such as the number of clients.
+/// One federated algorithm: its settings and the facts that everybody knows, such as the number of
+/// clients.
 ///
-/// What a party knows is what its handler is given. A client's handler gets that client's [`Shard`](Self::Shard), its own state
-/// and what it was sent; the server's gets no shard. A strategy is made before anybody has seen data and borrows nothing, so there
-/// is no way from a handler to the data set or to another client's shard:
+/// What a party knows is what its handler is given. A client's handler gets that client's
+/// [`Shard`](Self::Shard), its own state and what it was sent; the server's gets no shard. A
+/// strategy is made before anybody has seen data and borrows nothing, so there is no way from a
+/// handler to the data set or to another client's shard:
 ///
 /// ```compile_fail
 /// use folkmoot_engine::prelude::*;
@@ -60,14 +63,14 @@ pub trait Strategy: Send + Sync + Sized + 'static {
     type Work: State + Sync;
     /// What such work returns.
     type Done: Send;
-    /// The server's state.
     type Server: State + Sync;
-    /// A client's state.
     type Client: State + Sync;
-    /// What a handler shows to whoever watches the run from above; `()` if nothing. Nothing comes back.
+    /// What a handler shows to whoever watches the run from above; `()` if nothing. Nothing comes
+    /// back.
     type Sight;
 
-    /// Names of the integer counters that handlers may raise with `count`, and studies with what they are shown.
+    /// Names of the integer counters that handlers may raise with `count`, and evaluators with what
+    /// they are shown.
     const COUNTERS: &'static [&'static str] = &[];
 
     /// The server's state at the start.
@@ -109,18 +112,20 @@ pub trait Strategy: Send + Sync + Sized + 'static {
         cx: &mut ClientContext<'_, Self>,
     ) -> Result<(), StrategyError>;
 
-    /// Does heavy work: a client's on its shard, the server's without one. Pure: called on any thread, once or more often per
-    /// work.
+    /// Does heavy work: a client's on its shard, the server's without one. Pure: called on any
+    /// thread, once or more often per work.
     fn perform(&self, shard: Option<Self::Shard<'_>>, work: &Self::Work, cx: &JobContext) -> Self::Done;
 
-    /// The result of `work` in a dry run: the messages that follow from it are those of the real run, and as large. It skips
-    /// learning, and does what messages depend on; it books the releases of the real work. Default: the work is done.
+    /// The result of `work` in a dry run: the messages that follow from it are those of the real
+    /// run, and as large. It skips learning, and does what messages depend on; it books the
+    /// releases of the real work. Default: the work is done.
     fn placeholder(&self, shard: Option<Self::Shard<'_>>, work: &Self::Work, cx: &JobContext) -> Self::Done {
         self.perform(shard, work, cx)
     }
 
-    /// The names of messages whose encoded size depends on values that a [`placeholder`](Self::placeholder) lacks: a dry run warns that
-    /// it does not have their sizes. Default: none.
+    /// The names of messages whose encoded size depends on values that a
+    /// [`placeholder`](Self::placeholder) lacks: a dry run warns that it does not have their sizes.
+    /// Default: none.
     fn sized_by_values(&self) -> Vec<&'static str> {
         Vec::new()
     }
@@ -130,7 +135,8 @@ pub trait Strategy: Send + Sync + Sized + 'static {
         Absence::Wait
     }
 
-    /// Whether every client gets [`ClientEvent::Start`] at time zero; the server always gets its own. Default: no.
+    /// Whether every client gets [`ClientEvent::Start`] at time zero; the server always gets its
+    /// own. Default: no.
     fn starts_clients(&self) -> bool {
         false
     }
@@ -140,15 +146,15 @@ pub trait Strategy: Send + Sync + Sized + 'static {
         Vec::new()
     }
 
-    /// What releases by several mechanisms, or of several clients, tell of one thing together, where a row of the ledger each is not all
-    /// that it costs. Default: nothing.
+    /// What releases by several mechanisms, or of several clients, tell of one thing together,
+    /// where a row of the ledger each is not all that it costs. Default: nothing.
     fn together(&self) -> Vec<Together> {
         Vec::new()
     }
 }
 
-/// The shards of all clients. Whoever makes it sees the data set and the partition, and is the only one who does so before a run
-/// has ended.
+/// The shards of all clients. Whoever makes it sees the data set and the partition, and is the only
+/// one who does so before a run has ended.
 pub trait Shards<S: Strategy>: Send + Sync {
     /// The number of clients.
     fn n_clients(&self) -> u32;
@@ -159,7 +165,8 @@ pub trait Shards<S: Strategy>: Send + Sync {
     /// How many items that are, for `clients.csv`.
     fn size(&self, client: ClientId) -> u64;
 
-    /// What a trusted party who sees all data does before the run, in a few words; `manifest.json` names it. Default: nothing.
+    /// What a trusted party who sees all data does before the run, in a few words; `manifest.json`
+    /// names it. Default: nothing.
     fn trusted(&self) -> Option<&'static str> {
         None
     }
@@ -191,12 +198,11 @@ impl<S: for<'a> Strategy<Shard<'a> = ()>> Shards<S> for NoData {
 
 /// A strategy with the data it runs on and those who watch.
 pub struct System<'a, S: Strategy> {
-    /// The strategy.
     pub strategy: &'a S,
     /// What each client holds.
     pub shards: &'a dyn Shards<S>,
     /// What is seen from above.
-    pub study: &'a dyn Study<S>,
+    pub evaluator: &'a dyn Evaluator<S>,
 }
 
 impl<S: Strategy> Clone for System<'_, S> {
@@ -212,7 +218,6 @@ impl<S: Strategy> Copy for System<'_, S> {}
 pub struct Setup<'a> {
     /// The number of clients.
     pub n_clients: u32,
-    /// The world.
     pub world: &'a World,
     pub(crate) streams: Streams,
 }
@@ -230,7 +235,6 @@ pub enum Letter<S: Strategy> {
     Down(S::Down),
     /// From a client to the server.
     Up(S::Up),
-    /// Between clients.
     Peer(S::Peer),
 }
 
@@ -246,13 +250,9 @@ impl<S: Strategy> Clone for Letter<S> {
 
 /// What the server handles.
 pub enum ServerEvent<S: Strategy> {
-    /// The run begins.
     Start,
-    /// A message arrived.
     Message {
-        /// Its sender.
         from: ClientId,
-        /// The message.
         message: S::Up,
     },
     /// Work that the server started is finished.
@@ -263,27 +263,23 @@ pub enum ServerEvent<S: Strategy> {
     Undelivered {
         /// Whom it was for.
         to: ClientId,
-        /// The message.
         message: S::Down,
         /// Why.
         why: DropReason,
     },
-    /// Nothing is under way any more, so no round can end by waiting. It comes again whenever what the server does then is lost; a
-    /// server that does nothing has stalled.
+    /// Nothing is under way any more, so no round can end by waiting. It comes again whenever what
+    /// the server does then is lost; a server that does nothing has stalled.
     Quiet,
 }
 
 /// What a client handles.
 pub enum ClientEvent<S: Strategy> {
-    /// The run begins.
     Start,
     /// A message of the server's arrived.
     Message(S::Down),
     /// A message of another client's arrived, or of its own to itself.
     Peer {
-        /// Its sender.
         from: ClientId,
-        /// The message.
         message: S::Peer,
     },
     /// Work that this client started is finished.
@@ -292,7 +288,6 @@ pub enum ClientEvent<S: Strategy> {
     Timer(TimerId),
     /// A message of this client's to the server did not arrive, and its policy is to tell.
     Undelivered {
-        /// The message.
         message: S::Up,
         /// Why.
         why: DropReason,
@@ -301,7 +296,6 @@ pub enum ClientEvent<S: Strategy> {
     UndeliveredPeer {
         /// Whom it was for.
         to: ClientId,
-        /// The message.
         message: S::Peer,
         /// What this client noted beside it.
         note: u32,
@@ -319,12 +313,9 @@ pub struct TimerId(pub u32);
 pub enum Absence {
     /// It is held until the receiver is back.
     Wait,
-    /// It is dropped, and the sender is told so by an event (`Undelivered`) this long after it was sent, or as soon as the network
-    /// could tell it.
-    Tell {
-        /// The time-out.
-        after: SimSpan,
-    },
+    /// It is dropped, and the sender is told so by an event (`Undelivered`) this long after it was
+    /// sent, or as soon as the network could tell it.
+    Tell { after: SimSpan },
     /// It is dropped, and nobody is told.
     GiveUp,
 }

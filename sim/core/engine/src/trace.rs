@@ -1,7 +1,8 @@
 //! What parts note for a trace of the run, where somebody wants one.
 //!
-//! A note is made where and when something happens, under the key of the event that is handled. Put in the order of these keys, the notes
-//! of all parts and ranks are the same for any number of them.
+//! A note is made where and when something happens, under the key of the event that is handled. Put
+//! in the order of these keys, the notes of all parts and ranks are the same for any number of
+//! them.
 
 use crate::queue::EventKey;
 use folkmoot_metrics::SimTime;
@@ -53,7 +54,8 @@ impl Notes {
         self.all.len()
     }
 
-    /// Takes the notes of before `until`, or all without it. Those of one event are in the order in which they were made.
+    /// Takes the notes of before `until`, or all without it. Those of one event are in the order in
+    /// which they were made.
     pub(crate) fn take(&mut self, until: Option<SimTime>) -> impl Iterator<Item = Note> {
         let is_due = move |note: &mut Note| until.is_none_or(|until| note.key.at < until);
         self.all.extract_if(.., is_due)

@@ -1,4 +1,5 @@
-//! The form in which messages travel: exact sizes without encoding, and an encoding that carries all they hold.
+//! The form in which messages travel: exact sizes without encoding, and an encoding that carries
+//! all they hold.
 
 use crate::shared;
 pub use folkmoot_metrics::Kind;
@@ -10,11 +11,11 @@ use thiserror::Error;
 
 /// A strategy's messages that go one way, all of them in one enum.
 ///
-/// Messages are moved in normal runs; `--wire-check` delivers `decode(encode(m))` instead, and every result must be the
-/// same. The kind travels in the header, so a payload holds no tag.
+/// Messages are moved in normal runs; `--wire-check` delivers `decode(encode(m))` instead, and
+/// every result must be the same. The kind travels in the header, so a payload holds no tag.
 pub trait Wire: Sized + Clone + Send {
-    /// Every kind with its place in the ledger's order, which the messages of all ways share. A kind that goes two ways has one
-    /// place.
+    /// Every kind with its place in the ledger's order, which the messages of all ways share. A
+    /// kind that goes two ways has one place.
     const KINDS: &'static [Declared];
 
     /// The place of this message's kind.
@@ -23,14 +24,16 @@ pub trait Wire: Sized + Clone + Send {
     /// How many bytes [`Wire::encode`] writes, exactly.
     fn encoded_len(&self) -> usize;
 
-    /// Payload bytes that the ledger counts. Default: the encoding's. They differ where real parties would send each
-    /// receiver its own cut of content that the simulation carries once for all.
+    /// Payload bytes that the ledger counts. Default: the encoding's. They differ where real
+    /// parties would send each receiver its own cut of content that the simulation carries once for
+    /// all.
     fn payload_len(&self) -> u64 {
         self.encoded_len() as u64
     }
 
-    /// Sets what the ledger counts of a message that has just been decoded, and that counts bytes which do not travel ([`Counted`]), to
-    /// what it was. Default: nothing, as there is nothing else than what is carried.
+    /// Sets what the ledger counts of a message that has just been decoded, and that counts bytes
+    /// which do not travel ([`Counted`]), to what it was. Default: nothing, as there is nothing
+    /// else than what is carried.
     fn set_counted(&mut self, _bytes: u64) {}
 
     /// Appends the payload, little-endian.
@@ -95,10 +98,7 @@ pub enum DecodeError {
     },
     /// `extra` bytes were left over.
     #[error("the payload has {extra} bytes too many")]
-    TooLong {
-        /// How many.
-        extra: usize,
-    },
+    TooLong { extra: usize },
     /// There is no such kind.
     #[error("there is no message kind {0}")]
     UnknownKind(usize),
@@ -246,7 +246,8 @@ impl Payload for () {
     }
 }
 
-/// The same for many receivers. Where messages are kept or cross ranks, it is written once for all of them ([`shared`]).
+/// The same for many receivers. Where messages are kept or cross ranks, it is written once for all
+/// of them ([`shared`]).
 impl<T: Payload + Serialize + DeserializeOwned + Send + Sync + 'static> Payload for Arc<T> {
     fn encoded_len(&self) -> usize {
         (**self).encoded_len()
@@ -348,11 +349,10 @@ fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Content of which the ledger counts so many payload bytes, whatever is carried: what real parties would send and the simulation
-/// holds once for all, or, as `Counted<()>`, does not make at all.
+/// Content of which the ledger counts so many payload bytes, whatever is carried: what real parties
+/// would send and the simulation holds once for all, or, as `Counted<()>`, does not make at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted<T> {
-    /// What is carried.
     pub content: T,
     /// What is counted. It does not travel: a receiver under `--wire-check` finds 0.
     pub bytes: u64,
@@ -383,10 +383,12 @@ impl<T: Payload> Payload for Counted<T> {
     }
 }
 
-/// Declares the messages that go one way: an enum with its [`Wire`](crate::wire::Wire) and a table of its kinds.
+/// Declares the messages that go one way: an enum with its [`Wire`](crate::wire::Wire) and a table
+/// of its kinds.
 ///
-/// A line is `place, phase, name => Variant(field: Type, …)`, and its doc comment is what `folkmoot explain` says of the kind; each type is
-/// a [`Payload`](crate::wire::Payload), and one that takes all that is left stands last.
+/// A line is `place, phase, name => Variant(field: Type, …)`, and its doc comment is what
+/// `folkmoot explain` says of the kind; each type is a [`Payload`](crate::wire::Payload), and one
+/// that takes all that is left stands last.
 ///
 /// ```
 /// use folkmoot_engine::prelude::*;

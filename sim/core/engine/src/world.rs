@@ -1,8 +1,8 @@
-//! The world around the clients: network, devices, availability, dropout, cohorts and deadlines, each a separate axis
-//! with an ideal twin.
+//! The world around the clients: network, devices, availability, dropout, cohorts and deadlines,
+//! each a separate axis with an ideal twin.
 //!
-//! It owns no state of a run: every answer is computed from its settings and the named streams, so two runs of one seed
-//! live in the same world whatever the strategies do.
+//! It owns no state of a run: every answer is computed from its settings and the named streams, so
+//! two runs of one seed live in the same world whatever the strategies do.
 
 pub mod availability;
 pub mod cohort;
@@ -24,7 +24,8 @@ pub use rate::{Log, LogError, Rate, Replay};
 
 use folkmoot_metrics::{SimSpan, Target};
 
-/// What a run is not worth going on after. Whoever scores it sees it; for all who take part it is as if the server had come to its end.
+/// What a run is not worth going on after. Whoever scores it sees it; for all who take part it is
+/// as if the server had come to its end.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     /// A round whose scores reach all of these ends the run; none do not.
@@ -35,7 +36,6 @@ pub struct Stop {
 
 /// Everything around the clients.
 pub struct World {
-    /// How messages travel.
     pub network: Box<dyn Network>,
     /// How fast clients compute.
     pub devices: Box<dyn Devices>,
@@ -58,7 +58,8 @@ pub struct World {
 }
 
 impl World {
-    /// The ideal world: messages take the least possible time, nobody is ever away, and headers are free.
+    /// The ideal world: messages take the least possible time, nobody is ever away, and headers are
+    /// free.
     pub fn ideal() -> Self {
         World {
             network: Box::new(network::Ideal {}),
@@ -74,8 +75,9 @@ impl World {
         }
     }
 
-    /// The settings of this world by which a message can be lost or late, with what to do about them: the way out of an error of which
-    /// silence is the cause. Only settings that the card has are named.
+    /// The settings of this world by which a message can be lost or late, with what to do about
+    /// them: the way out of an error of which silence is the cause. Only settings that the card has
+    /// are named.
     pub fn remedy(&self) -> String {
         let mut ways: Vec<String> = Vec::new();
         ways.extend(self.deadline.map(|_| "raise deadline_ms".to_owned()));

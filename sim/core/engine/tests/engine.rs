@@ -1,4 +1,4 @@
-//! The engine on a strategy that uses all of it: relays between clients, jobs, timers, counters, absences and retries.
+//! The engine on a strategy with relays, jobs, timers, counters, absences and retries.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
 #[path = "engine/checkpoints.rs"]
@@ -22,7 +22,8 @@ use folkmoot_engine::world::{
 use folkmoot_privacy::{Mechanism, PrivacyCost, ReleaseError};
 use serde::{Deserialize, Serialize};
 
-/// Tokens are passed from client to client; each holder works on them, and the last one reports to the server.
+/// Tokens are passed from client to client; each holder works on them, and the last one reports to
+/// the server.
 struct Relay {
     rounds: u32,
     hops: u32,
@@ -30,9 +31,7 @@ struct Relay {
 }
 
 messages! {
-    /// From the server.
     enum Down {
-        /// Begin.
         0, "relay", "begin" => Begin,
     }
 }
@@ -214,7 +213,7 @@ impl Strategy for Relay {
 /// What the run comes to.
 struct Log;
 
-impl Study<Relay> for Log {
+impl Evaluator<Relay> for Log {
     fn see(&self, value: u32, count: &mut dyn FnMut(usize, u64)) {
         count(2, u64::from(value.is_multiple_of(2)));
     }
@@ -317,7 +316,7 @@ fn try_play(
     let system = System {
         strategy,
         shards: &NoData(n_clients),
-        study: &Log,
+        evaluator: &Log,
     };
     run(system, world, seed, options, &mut Unobserved)
 }
@@ -477,8 +476,9 @@ fn the_horizon_ends_a_run_and_leaves_messages_in_flight() {
     assert!(outcome.ledger.total().in_flight > 0 && outcome.rounds.is_empty());
 }
 
-/// A client without a peer to hear from does the same whether or not there is one client more: its links, its device, its absences
-/// and its own draws are named by who it is, and not by how many there are.
+/// A client without a peer to hear from does the same whether or not there is one client more: its
+/// links, its device, its absences and its own draws are named by who it is, and not by how many
+/// there are.
 #[test]
 fn adding_a_client_leaves_the_others_draws_alone() {
     let strategy = Relay {
@@ -559,7 +559,7 @@ fn wait(n_clients: u32, world: &World) -> RunError {
     let system = System {
         strategy: &Waits,
         shards: &NoData(n_clients),
-        study: &NoStudy,
+        evaluator: &NoEvaluator,
     };
     let outcome = run(system, world, 1, Options::default(), &mut Unobserved);
     outcome.err().unwrap()

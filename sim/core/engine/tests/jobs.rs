@@ -75,7 +75,7 @@ impl<F: Fn(u32) -> u64 + Send + Sync + 'static> Strategy for Jobs<F> {
 /// Writes down what each client has.
 struct Results;
 
-impl<F: Fn(u32) -> u64 + Send + Sync + 'static> Study<Jobs<F>> for Results {
+impl<F: Fn(u32) -> u64 + Send + Sync + 'static> Evaluator<Jobs<F>> for Results {
     fn at_end(&self, end: &End<'_, Jobs<F>>, sheet: &mut Sheet) {
         end.clients
             .iter()
@@ -94,7 +94,7 @@ fn results(job: impl Fn(u32) -> u64 + Send + Sync + 'static, n_clients: u32, thr
     let system = System {
         strategy: &Jobs { job, cost },
         shards: &NoData(n_clients),
-        study: &Results,
+        evaluator: &Results,
     };
     let outcome = run(system, &world, 1, options, &mut Unobserved);
     let summary = outcome.map(|outcome| outcome.summary).unwrap_or_default();

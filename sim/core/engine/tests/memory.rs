@@ -1,4 +1,5 @@
-//! What a run keeps of every round: a row of each table, however many parts the clients are shared out among.
+//! What a run keeps of every round: a row of each table, however many parts the clients are shared
+//! out among.
 #![allow(unsafe_code, reason = "counting bytes takes an allocator, and its trait is unsafe")]
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
@@ -134,7 +135,7 @@ fn greet(rounds: u32, n_clients: u32, scales: &mut Scales) -> Outcome {
     let system = System {
         strategy: &Greetings { rounds },
         shards: &NoData(n_clients),
-        study: &NoStudy,
+        evaluator: &NoEvaluator,
     };
     // Four threads have sixteen parts between them.
     let options = Options {
@@ -194,7 +195,8 @@ fn a_round_leaves_a_row_of_each_table_and_nothing_in_the_parts() {
     // Lists that double their length have done so right before both.
     let grown = scales.0[1_028] - scales.0[514];
     let a_round = grown / 514;
-    // Six cells of the ledger, a round's row and end, a counter, and their places in lists that are half empty.
+    // Six cells of the ledger, a round's row and end, a counter, and their places in lists that are
+    // half empty.
     let cells = 2 * 3 * size_of::<folkmoot_metrics::Cell>();
     assert!(
         (cells..2 * cells).contains(&a_round),

@@ -1,4 +1,5 @@
-//! The engine against a plain one: random scripts in random worlds, event for event and cell for cell.
+//! The engine against a plain one: random scripts in random worlds, event for event and cell for
+//! cell.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
 #[path = "reference/plain.rs"]
@@ -27,7 +28,8 @@ use script::{Act, Diaries, Heard, Script};
 use std::sync::Arc;
 use stops::{among, in_pieces};
 
-/// A world as it is drawn. Most of its times are whole milliseconds, so that many events fall on one instant.
+/// A world as it is drawn. Most of its times are whole milliseconds, so that many events fall on
+/// one instant.
 #[derive(Clone, Debug)]
 struct Place {
     links: Option<Links>,
@@ -49,7 +51,8 @@ enum Attendance {
     Blink,
 }
 
-/// Clients come and go by the millisecond: client `c` is away in every millisecond that it and 3 divide with rest 0.
+/// Clients come and go by the millisecond: client `c` is away in every millisecond that it and 3
+/// divide with rest 0.
 struct Blink;
 
 impl Availability for Blink {
@@ -68,7 +71,8 @@ impl Availability for Blink {
     fn absences(&self, _: ClientId, _: &[(Round, SimTime)], _: Streams, _: &mut dyn FnMut(SimTime, SimTime)) {}
 }
 
-/// Links whose limited rates are those of a log: half of the time nothing passes, then twice as much.
+/// Links whose limited rates are those of a log: half of the time nothing passes, then twice as
+/// much.
 struct Stuttering(Links);
 
 impl Network for Stuttering {
@@ -136,7 +140,8 @@ impl Place {
             dropout: self.dropout,
             cohort: self.cohort,
             deadline: None,
-            // A message that is cut off by an absence begins anew, for ever where clients never stay for as long as it takes.
+            // A message that is cut off by an absence begins anew, for ever where clients never
+            // stay for as long as it takes.
             horizon: match self.attendance {
                 _ if self.has_outages => self.horizon.min(SimSpan(60_000_000)),
                 Attendance::Always | Attendance::Bernoulli => self.horizon,
@@ -281,7 +286,7 @@ fn told_in_pieces(
     let system = System {
         strategy: script,
         shards: &NoData(n_clients),
-        study: &diaries,
+        evaluator: &diaries,
     };
     let (outcome, _, told) = in_pieces(pieces, last, |(options, n_ranks), saved, observer| {
         among(n_ranks, observer, |ranks, observer| {
@@ -413,8 +418,9 @@ proptest! {
     }
 }
 
-/// Client 1 fails at 2 ms, by its own timer. At that instant a message of client 2's reaches client 0, which sets a timer that runs
-/// out at once and fails too. That timer's key is the smallest of the three, but it is set only after client 1 has failed.
+/// Client 1 fails at 2 ms, by its own timer. At that instant a message of client 2's reaches client
+/// 0, which sets a timer that runs out at once and fails too. That timer's key is the smallest of
+/// the three, but it is set only after client 1 has failed.
 #[test]
 fn of_two_failures_at_one_instant_the_first_to_happen_is_told() {
     let say = Act::Send {
@@ -425,7 +431,8 @@ fn of_two_failures_at_one_instant_the_first_to_happen_is_told() {
     let timer = |ms: u64| Act::Timer {
         after: SimSpan(ms * 1_000_000),
     };
-    // Client c does row 4 + c at its first event, row 7 + c at its second and row 10 + c at its third.
+    // Client c does row 4 + c at its first event, row 7 + c at its second and row 10 + c at its
+    // third.
     let mut rows = vec![Vec::new(); 13];
     for (row, act) in [(5, timer(2)), (6, say), (7, timer(0)), (8, Act::Fail), (10, Act::Fail)] {
         rows[row] = vec![act];
@@ -462,8 +469,9 @@ fn of_two_failures_at_one_instant_the_first_to_happen_is_told() {
     compare(&script, 3, &place, 1).unwrap();
 }
 
-/// Links, devices, absences and a client's own draws are named by who it is, and not by how many there are: what ten clients see does
-/// not change with an eleventh, to whom nobody speaks and whom only the server hears.
+/// Links, devices, absences and a client's own draws are named by who it is, and not by how many
+/// there are: what ten clients see does not change with an eleventh, to whom nobody speaks and whom
+/// only the server hears.
 #[test]
 fn another_client_changes_nothing_that_the_others_see() {
     let say = |to| Act::Send {

@@ -1,7 +1,7 @@
 //! Ranks of MPI, for runs that several processes play together.
 //!
-//! With the feature `mpi` this binds to the MPI that is installed; without it, [`start`] finds out whether this process was started as one
-//! of several, and refuses.
+//! With the feature `mpi` this binds to the MPI that is installed; without it, [`start`] finds out
+//! whether this process was started as one of several, and refuses.
 
 #[cfg(feature = "mpi")]
 mod world;
@@ -22,8 +22,8 @@ pub fn started_with() -> usize {
     SIZES.into_iter().find_map(number).or_else(by_slurm).unwrap_or(1)
 }
 
-/// Joins the others that this process was started with; `None` if there are none. Called once, by the main thread; what it returns is
-/// kept until the end.
+/// Joins the others that this process was started with; `None` if there are none. Called once, by
+/// the main thread; what it returns is kept until the end.
 ///
 /// # Errors
 ///

@@ -48,7 +48,8 @@ impl Ranks for World {
 
     fn exchange(&self, letters: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         let world = SimpleCommunicator::world();
-        // To each rank: how long its letter is, and how long the longest of this one's is, so that all know how often they must go.
+        // To each rank: how long its letter is, and how long the longest of this one's is, so that
+        // all know how often they must go.
         let longest = letters.iter().map(Vec::len).max().unwrap_or(0) as u64;
         let lens: Vec<u64> = letters
             .iter()

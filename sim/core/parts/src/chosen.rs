@@ -1,7 +1,8 @@
-//! A part inside settings: `server_optimizer: Adam(learning_rate: 0.01)`, where any crate may add what can be named.
+//! A part inside settings: `server_optimizer: Adam(learning_rate: 0.01)`, where any crate may add
+//! what can be named.
 
 use crate::rules::enter;
-use crate::{Broken, Part, Rules, Shape, Value, named_lines_of};
+use crate::{Broken, Component, Rules, Shape, Value, named_lines_of};
 use ron::value::RawValue;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::any::Any;
@@ -9,28 +10,33 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A kind of parts that settings name, as the trait object `dyn Trait` that they all become. Write it by [`kind!`](crate::kind!).
-pub trait Kind: Send + Sync + 'static {
-    /// What a part of this kind is called, such as `aggregation rule`. No two kinds are called alike.
+/// A kind of parts that settings name, as the trait object `dyn Trait` that they all become. Write
+/// it by [`component_type!`](crate::component_type!).
+pub trait ComponentType: Send + Sync + 'static {
+    /// What a part of this kind is called, such as `aggregation rule`. No two kinds are called
+    /// alike.
     const WHAT: &'static str;
 
     /// What stands where a card names none.
     fn default() -> Chosen<Self>;
 }
 
-/// A kind that the part `P` belongs to. Written by [`kind!`](crate::kind!) for every part with the kind's trait.
-pub trait Holds<P>: Kind {
+/// A kind that the part `P` belongs to. Written by [`component_type!`](crate::component_type!) for
+/// every part with the kind's trait.
+pub trait Holds<P>: ComponentType {
     /// The part as its kind.
     fn hold(part: P) -> Arc<Self>;
 }
 
-/// Makes a trait a kind of parts: `kind!(Rule, "aggregation rule", Mean {})`, of which the last is the default.
+/// Makes a trait a kind of parts: `component_type!(Rule, "aggregation rule", Mean {})`, of which
+/// the last is the default.
 ///
-/// The trait needs `Send + Sync`. A field of the type `Chosen<dyn Rule>` then takes every part that a program's registry knows of.
+/// The trait needs `Send + Sync`. A field of the type `Chosen<dyn Rule>` then takes every part that
+/// a program's registry knows of.
 #[macro_export]
-macro_rules! kind {
+macro_rules! component_type {
     ($trait:ident, $what:literal, $default:expr) => {
-        impl $crate::Kind for dyn $trait {
+        impl $crate::ComponentType for dyn $trait {
             const WHAT: &'static str = $what;
 
             fn default() -> $crate::Chosen<Self> {
@@ -38,7 +44,7 @@ macro_rules! kind {
             }
         }
 
-        impl<P: $crate::Part + $trait> $crate::Holds<P> for dyn $trait {
+        impl<P: $crate::Component + $trait> $crate::Holds<P> for dyn $trait {
             fn hold(part: P) -> ::std::sync::Arc<Self> {
                 ::std::sync::Arc::new(part)
             }
@@ -48,15 +54,16 @@ macro_rules! kind {
 
 /// The part of kind `T` that settings name.
 ///
-/// From text it comes without its part, which whoever reads the settings then looks up ([`Value::choose`]); a value that nobody has
-/// looked up breaks a rule. Two are equal if a card would write them alike.
+/// From text it comes without its part, which whoever reads the settings then looks up
+/// ([`Value::choose`]); a value that nobody has looked up breaks a rule. Two are equal if a card
+/// would write them alike.
 pub struct Chosen<T: ?Sized> {
     text: Arc<str>,
     part: Option<Arc<T>>,
     broken: Arc<[Broken]>,
 }
 
-impl<T: Kind + ?Sized> Chosen<T> {
+impl<T: ComponentType + ?Sized> Chosen<T> {
     /// The component behind the settings, to be kept for longer.
     ///
     /// # Panics
@@ -66,8 +73,7 @@ impl<T: Kind + ?Sized> Chosen<T> {
         Arc::clone(self.part.as_ref().expect("settings are checked before they are used"))
     }
 
-    /// The part itself.
-    pub fn new<P: Part>(part: P) -> Self
+    pub fn new<P: Component>(part: P) -> Self
     where
         T: Holds<P>,
     {
@@ -84,18 +90,19 @@ impl<T: Kind + ?Sized> Chosen<T> {
     }
 }
 
-impl<T: Kind + ?Sized> Deref for Chosen<T> {
+impl<T: ComponentType + ?Sized> Deref for Chosen<T> {
     type Target = T;
 
     /// # Panics
     ///
-    /// If it was read from text and nobody has looked it up, which is what [`Value::check`] says of it.
+    /// If it was read from text and nobody has looked it up, which is what [`Value::check`] says of
+    /// it.
     fn deref(&self) -> &T {
         self.part.as_deref().expect("settings are checked before they are used")
     }
 }
 
-impl<T: Kind + ?Sized> Default for Chosen<T> {
+impl<T: ComponentType + ?Sized> Default for Chosen<T> {
     fn default() -> Self {
         T::default()
     }
@@ -142,9 +149,9 @@ impl<'de, T: ?Sized> Deserialize<'de> for Chosen<T> {
     }
 }
 
-impl<T: Kind + ?Sized> Value for Chosen<T> {
+impl<T: ComponentType + ?Sized> Value for Chosen<T> {
     fn shape() -> Shape {
-        Shape::Part(T::WHAT)
+        Shape::Component(T::WHAT)
     }
 
     fn check(&self, rules: &mut Rules) {
@@ -152,7 +159,7 @@ impl<T: Kind + ?Sized> Value for Chosen<T> {
             rules.require(false, path, rule);
         }
         let rule = format!(
-            "names a part that was never looked up, {}; read settings by a registry",
+            "names a component that was never looked up, {}; read settings by a registry",
             self.text
         );
         rules.require(self.part.is_some(), "", rule);
@@ -175,8 +182,9 @@ impl<T: Kind + ?Sized> Value for Chosen<T> {
     }
 }
 
-/// Looks a part up by the name of its kind and the path of the value that names it: the value as a card writes it, every setting
-/// explicit, and an `Arc` of the kind; or nothing, once what is wrong with it has been noted.
+/// Looks a part up by the name of its kind and the path of the value that names it: the value as a
+/// card writes it, every setting explicit, and an `Arc` of the kind; or nothing, once what is wrong
+/// with it has been noted.
 type LookUp<'a> = dyn FnMut(&'static str, &str) -> Option<(String, Box<dyn Any>)> + 'a;
 
 /// The look-up of every part that settings name. Paths are relative to wherever it has descended.

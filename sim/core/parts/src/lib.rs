@@ -1,30 +1,33 @@
-//! What cards can say: settings whose fields are declared once, and everything that follows from a declaration.
+//! What cards can say: settings whose fields are declared once, and everything that follows from a
+//! declaration.
 //!
-//! [`part`] makes a struct or an enum readable from cards. A field states its default, its range and its unit where it stands; its
-//! doc comment says what it means. From that come serde's derives, `Default`, the checks ([`Value::check`], which fills a list of
-//! [`Rules`] broken), the description that `folkmoot explain`, `list` and completions print ([`Value::shape`]), and the end of the
-//! field's doc. What ties several fields is a method `rules` of one's own. A type with a name is a [`Part`]: something that a card
-//! chooses by that name. One that settings choose in turn is a field of type [`Chosen`], of a [`Kind`] that any crate may add parts to.
+//! [`component`] makes a struct or an enum readable from cards. A field states its default, its
+//! range and its unit where it stands; its doc comment says what it means. From that come serde's
+//! derives, `Default`, the checks ([`Value::check`], which fills a list of [`Rules`] broken), the
+//! description that `folkmoot explain`, `list` and completions print ([`Value::shape`]), and the
+//! end of the field's doc. What ties several fields is a method `rules` of one's own. A type with a
+//! name is a [`Component`]: something that a card chooses by that name. One that settings choose in
+//! turn is a field of type [`Chosen`], of a [`ComponentType`] that any crate may add parts to.
 //!
 //! ```
-//! use folkmoot_parts::{Rules, Value, part};
+//! use folkmoot_parts::{Rules, Value, component};
 //!
 //! /// How walks go.
-//! #[part(name = "Walks", about = "random walks", rules)]
+//! #[component(name = "Walks", about = "random walks", rules)]
 //! #[derive(Clone, Debug, PartialEq)]
 //! pub struct Walks {
 //!     /// Entries of a finished walk.
-//!     #[part(default = 40, in = 1..=10_000)]
+//!     #[component(default = 40, in = 1..=10_000)]
 //!     pub length: u32,
 //!     /// How long a client waits.
-//!     #[part(default = 50.0, above = 0, unit = "ms")]
+//!     #[component(default = 50.0, above = 0, unit = "ms")]
 //!     pub timeout_ms: f64,
 //!     /// Where it ends.
 //!     pub end: End,
 //! }
 //!
 //! /// Where a walk ends.
-//! #[part]
+//! #[component]
 //! #[derive(Clone, Debug, PartialEq)]
 //! pub enum End {
 //!     /// Where it likes.
@@ -33,7 +36,7 @@
 //!     /// At home.
 //!     Home {
 //!         /// So often it may try.
-//!         #[part(default = 3, in = 1..=9)]
+//!         #[component(default = 3, in = 1..=9)]
 //!         tries: u8,
 //!     },
 //! }
@@ -62,10 +65,10 @@
 //! What the attribute cannot read does not compile, and says how to write it:
 //!
 //! ```compile_fail
-//! #[folkmoot_parts::part]
+//! #[folkmoot_parts::component]
 //! pub struct Walks {
 //!     /// A bound that is no number.
-//!     #[part(default = 40, in = 1..=MOST)]
+//!     #[component(default = 40, in = 1..=MOST)]
 //!     pub length: u32,
 //! }
 //! const MOST: u32 = 3;
@@ -77,11 +80,11 @@ mod shape;
 mod text;
 mod value;
 
-pub use chosen::{Choosing, Chosen, Holds, Kind};
-pub use folkmoot_parts_derive::part;
+pub use chosen::{Choosing, Chosen, ComponentType, Holds};
+pub use folkmoot_parts_derive::component;
 pub use rules::{Broken, Range, Rules};
 #[doc(hidden)]
 pub use serde;
 pub use shape::{Body, Field, Shape, Variant, plural, with_article};
 pub use text::{lines_of, named_lines_of, text_of};
-pub use value::{Bounded, Part, Value};
+pub use value::{Bounded, Component, Value};

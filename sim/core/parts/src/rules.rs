@@ -52,7 +52,8 @@ impl Rules {
         self.at.truncate(outer);
     }
 
-    /// Whether a rule of `field`, or of one below it, is broken already, so that nothing true can be said of what follows from it.
+    /// Whether a rule of `field`, or of one below it, is broken already, so that nothing true can
+    /// be said of what follows from it.
     pub fn is_broken(&self, field: &str) -> bool {
         let path = self.path(field);
         let covers = |broken: &Broken| {
@@ -74,7 +75,8 @@ impl Rules {
     }
 }
 
-/// Descends from `at` to `field`; either may be empty. Returns the length to cut `at` to on the way back.
+/// Descends from `at` to `field`; either may be empty. Returns the length to cut `at` to on the way
+/// back.
 pub(crate) fn enter(at: &mut String, field: &str) -> usize {
     let outer = at.len();
     if outer > 0 && !field.is_empty() {

@@ -6,9 +6,7 @@ use serde::Serialize;
 /// The kind of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
-    /// A whole number.
     Whole,
-    /// A number.
     Number,
     /// `true` or `false`.
     Flag,
@@ -22,22 +20,19 @@ pub enum Shape {
     Tuple(Vec<Shape>),
     /// Values by their names.
     Map(Box<Shape>),
-    /// Named fields.
     Fields(Vec<Field>),
     /// One of several variants.
     Choice(Vec<Variant>),
     /// A part by its name; the field's own name says of what.
     Named,
     /// A part by its name, of the kind that is called so.
-    Part(&'static str),
+    Component(&'static str),
 }
 
 /// A field of a struct or variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// Its name.
     pub name: &'static str,
-    /// What it means.
     pub about: &'static str,
     /// The kind of its value.
     pub shape: Shape,
@@ -54,13 +49,10 @@ pub struct Field {
 /// A variant of a choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// Its name.
     pub name: &'static str,
     /// An earlier name, which cards may still use.
     pub alias: Option<&'static str>,
-    /// What it means.
     pub about: &'static str,
-    /// What it holds.
     pub body: Body,
     /// Settings that choosing it lays under those that the card states, as `path=value`.
     pub sets: &'static [&'static str],
@@ -71,11 +63,9 @@ pub struct Variant {
 /// What a variant holds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// Nothing.
     Nothing,
     /// One value without a name; the field's name is that of the variant.
     One(Box<Field>),
-    /// Named fields.
     Fields(Vec<Field>),
 }
 
@@ -99,6 +89,11 @@ impl Field {
         }
     }
 
+    /// Whether cards may call it so.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.alias == Some(name)
+    }
+
     /// The same field, which had another name.
     #[must_use]
     pub fn formerly(mut self, alias: Option<&'static str>) -> Self {
@@ -116,7 +111,8 @@ impl Shape {
         }
     }
 
-    /// The fields directly below a value of this kind: those of a struct, or of all variants, each once.
+    /// The fields directly below a value of this kind: those of a struct, or of all variants, each
+    /// once.
     pub fn fields(&self) -> Vec<&Field> {
         match self.inner() {
             Shape::Fields(fields) => fields.iter().collect(),
@@ -154,12 +150,17 @@ impl Shape {
                 }
             }
             Shape::Named => "a name, with its fields".to_owned(),
-            Shape::Part(what) => format!("{}, by its name and fields", with_article(what)),
+            Shape::Component(what) => format!("{}, by its name and fields", with_article(what)),
         }
     }
 }
 
 impl Variant {
+    /// Whether cards may call it so.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.alias == Some(name)
+    }
+
     /// The fields that a card reaches through it.
     pub fn fields(&self) -> Vec<&Field> {
         match &self.body {

@@ -1,6 +1,6 @@
 //! Values as cards write them.
 
-use crate::Part;
+use crate::Component;
 use erased_serde::Serialize;
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
@@ -37,7 +37,7 @@ pub fn lines_of(value: &dyn Serialize) -> String {
 }
 
 /// A part as a card writes it, its name first, one setting on each line.
-pub fn named_lines_of<P: Part>(part: &P) -> String {
+pub fn named_lines_of<P: Component>(part: &P) -> String {
     match lines_of(part).as_str() {
         "()" => P::NAME.to_owned(),
         body => format!("{}{body}", P::NAME),

@@ -1,4 +1,5 @@
-//! What can stand in a card: numbers, texts, lists, and whatever [`part`](crate::part) declares.
+//! What can stand in a card: numbers, texts, lists, and whatever [`component`](crate::component)
+//! declares.
 
 use crate::{Broken, Choosing, Range, Rules, Shape};
 use serde::Serialize;
@@ -35,7 +36,7 @@ pub trait Bounded {
 }
 
 /// Something that a card chooses by its name: `strategy: FedWalk(walk_length: 3)`.
-pub trait Part: Value + Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
+pub trait Component: Value + Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     /// The name in cards.
     const NAME: &'static str;
     /// An earlier name, which cards may still use.
@@ -45,7 +46,8 @@ pub trait Part: Value + Serialize + DeserializeOwned + Clone + Send + Sync + 'st
     /// Where it is declared.
     const SOURCE: &'static str;
 
-    /// Called once it is read, with whether the card states the field at a path: for a field that stands for several others.
+    /// Called once it is read, with whether the card states the field at a path: for a field that
+    /// stands for several others.
     fn settle(&mut self, is_written: &dyn Fn(&str) -> bool) {
         let _ = is_written;
     }

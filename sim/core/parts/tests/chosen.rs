@@ -1,6 +1,9 @@
 //! Parts inside settings.
 
-use folkmoot_parts::{Choosing, Chosen, Holds, Kind, Part, Rules, Shape, Value, kind, lines_of, part, text_of};
+use folkmoot_parts::{
+    Choosing, Chosen, Component, ComponentType, Holds, Rules, Shape, Value, component, component_type, lines_of,
+    text_of,
+};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -9,17 +12,17 @@ trait Fall: Send + Sync {
     fn speed(&self) -> u32;
 }
 
-kind!(Fall, "way to fall", Stone { speed: 9 });
+component_type!(Fall, "way to fall", Stone { speed: 9 });
 
-#[part(name = "Stone", about = "as a stone does")]
+#[component(name = "Stone", about = "as a stone does")]
 #[derive(Clone, Debug)]
 struct Stone {
     /// How fast.
-    #[part(default = 9, in = 1..=10)]
+    #[component(default = 9, in = 1..=10)]
     speed: u32,
 }
 
-#[part(name = "Leaf", about = "as a leaf does")]
+#[component(name = "Leaf", about = "as a leaf does")]
 #[derive(Clone, Debug)]
 struct Leaf {}
 
@@ -35,7 +38,7 @@ impl Fall for Leaf {
     }
 }
 
-#[part(name = "Autumn", about = "things that fall")]
+#[component(name = "Autumn", about = "things that fall")]
 #[derive(Clone, Debug, PartialEq)]
 struct Autumn {
     first: Chosen<dyn Fall>,
@@ -43,13 +46,13 @@ struct Autumn {
     last: Last,
 }
 
-#[part]
+#[component]
 #[derive(Clone, Debug, PartialEq)]
 enum Last {
     #[default]
     Nothing,
     One {
-        #[part(default = Chosen::new(Leaf {}))]
+        #[component(default = Chosen::new(Leaf {}))]
         way: Chosen<dyn Fall>,
     },
 }
@@ -95,7 +98,7 @@ fn what_is_not_written_is_the_default_and_needs_no_look_up() {
     let Shape::Fields(fields) = Autumn::shape() else {
         panic!("a struct has fields");
     };
-    assert_eq!(fields[0].shape, Shape::Part("way to fall"));
+    assert_eq!(fields[0].shape, Shape::Component("way to fall"));
     assert_eq!(fields[0].default.as_deref(), Some("Stone(speed: 9)"));
 }
 

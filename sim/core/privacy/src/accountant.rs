@@ -1,7 +1,8 @@
 //! The privacy accountant: what releases about one thing cost together, by every way of adding up.
 //!
-//! It knows the laws of releases and works out once what it needs of each; how often each was released to whom is for others to count.
-//! What nothing protects makes every total infinite: a guarantee does not hold beside a message that breaks it.
+//! It knows the laws of releases and works out once what it needs of each; how often each was
+//! released to whom is for others to count. What nothing protects makes every total infinite: a
+//! guarantee does not hold beside a message that breaks it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -51,7 +52,8 @@ pub struct Accountant {
     places: BTreeMap<(u8, [u64; 3]), usize>,
 }
 
-/// The least epsilons that releases are proved to cost together, by each composition that proves one at the accountant's delta.
+/// The least epsilons that releases are proved to cost together, by each composition that proves
+/// one at the accountant's delta.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
     /// The sum, if the deltas add up to no more than what was asked for.
@@ -63,7 +65,8 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// The least of them and how it is proved; of equal ones the plainest. Infinite where none proves anything.
+    /// The least of them and how it is proved; of equal ones the plainest. Infinite where none
+    /// proves anything.
     pub fn least(&self) -> (Composition, f64) {
         let found = [
             (Composition::Basic, self.basic),
@@ -97,8 +100,8 @@ impl Accountant {
         })
     }
 
-    /// The place of a law, which is added where it is new. With one of samples among them totals are sought at whole orders, where those
-    /// laws are known best.
+    /// The place of a law, which is added where it is new. With one of samples among them totals
+    /// are sought at whole orders, where those laws are known best.
     pub fn law(&mut self, law: Law) -> usize {
         if let Some(known) = self.places.get(&law.key()) {
             return *known;
@@ -130,8 +133,8 @@ impl Accountant {
         self.delta
     }
 
-    /// What releases cost together, each item the place of a law and how often it was released from; later ones may depend on earlier
-    /// ones. No releases cost nothing.
+    /// What releases cost together, each item the place of a law and how often it was released
+    /// from; later ones may depend on earlier ones. No releases cost nothing.
     ///
     /// # Panics
     ///
@@ -181,7 +184,8 @@ mod tests {
         accountant.totals(&releases)
     }
 
-    /// FGCL, 50 rounds with two views: many small releases by Rényi divergences, a few large ones by their sum.
+    /// FGCL, 50 rounds with two views: many small releases by Rényi divergences, a few large ones
+    /// by their sum.
     #[test]
     fn the_least_total_is_found_by_its_own_composition() {
         let all = totals(1e-5, [(view(0.1), 50), (view(0.1), 50)]);
@@ -198,7 +202,8 @@ mod tests {
         assert_eq!(totals(1e-5, [(view(8.0), 1)]).least(), (Composition::Basic, 8.0));
     }
 
-    /// The Laplace noise counts for its law, the exponential mechanism for its epsilon, and Gaussian noise for its delta too.
+    /// The Laplace noise counts for its law, the exponential mechanism for its epsilon, and
+    /// Gaussian noise for its delta too.
     #[test]
     fn different_releases_add_up() {
         let gaussian = Gaussian::calibrated(0.5, 1e-6, 1.0, "one edge").unwrap().law();
@@ -232,7 +237,8 @@ mod tests {
         assert_eq!(never.least(), (Composition::Basic, 0.0));
     }
 
-    /// A cost with a delta of which no more is known has no Rényi divergence, and its sum needs that delta.
+    /// A cost with a delta of which no more is known has no Rényi divergence, and its sum needs
+    /// that delta.
     #[test]
     fn a_bare_bound_adds_up_by_its_numbers() {
         let bound = |delta| Law::Bound { epsilon: 0.5, delta };

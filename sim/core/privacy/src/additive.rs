@@ -1,8 +1,9 @@
 //! Bounded noise without a guarantee: what reproduces GW-LDP's figures.
 //!
-//! H. Jin and X. Chen (2022) argue with `H* = H + O(epsilon)`, and their figures follow uniform noise of radius epsilon instead
-//! of their encoder: in them a larger epsilon hurts. Two inputs further apart than twice the radius never give the same
-//! release, so nothing is protected, and the cost says so.
+//! H. Jin and X. Chen (2022) argue with `H* = H + O(epsilon)`, and their figures follow uniform
+//! noise of radius epsilon instead of their encoder: in them a larger epsilon hurts. Two inputs
+//! further apart than twice the radius never give the same release, so nothing is protected, and
+//! the cost says so.
 
 use folkmoot_draws::{SimRng, unit};
 

@@ -1,8 +1,9 @@
 //! What many releases cost together.
 //!
-//! Basic composition adds up (Dwork et al. 2006). Advanced composition trades a little delta for an epsilon that grows
-//! with the root of the number of releases; it wins for many small ones and loses for few large ones. Both know a release by its epsilon
-//! alone; [`renyi`](crate::renyi) knows its law, and proves less.
+//! Basic composition adds up (Dwork et al. 2006). Advanced composition trades a little delta for an
+//! epsilon that grows with the root of the number of releases; it wins for many small ones and
+//! loses for few large ones. Both know a release by its epsilon alone; [`renyi`](crate::renyi)
+//! knows its law, and proves less.
 
 use crate::mechanism::{ParameterError, PrivacyCost, share};
 use thiserror::Error;
@@ -29,9 +30,11 @@ pub enum CompositionError {
     Slack(ParameterError),
 }
 
-/// The cost of all releases together by basic composition: the sums of epsilon and of delta (at most 1).
+/// The cost of all releases together by basic composition: the sums of epsilon and of delta (at
+/// most 1).
 ///
-/// Each item is the cost of one release and how often it happens. Later releases may depend on earlier ones.
+/// Each item is the cost of one release and how often it happens. Later releases may depend on
+/// earlier ones.
 ///
 /// # Errors
 ///
@@ -68,10 +71,12 @@ pub fn basic(costs: impl IntoIterator<Item = (PrivacyCost, u64)>) -> Result<Priv
     total.ok_or(CompositionError::Empty)
 }
 
-/// The cost of `times` releases of the same cost by advanced composition, with `slack` (in 0..1) added to delta.
+/// The cost of `times` releases of the same cost by advanced composition, with `slack` (in 0..1)
+/// added to delta.
 ///
-/// `epsilon' = epsilon sqrt(2 k ln(1 / slack)) + k epsilon (e^epsilon - 1)`, `delta' = k delta + slack` for `k`
-/// releases (Dwork, Rothblum and Vadhan 2010, Theorem III.3). It may exceed `k epsilon`: compare with [`basic`].
+/// `epsilon' = epsilon sqrt(2 k ln(1 / slack)) + k epsilon (e^epsilon - 1)`,
+/// `delta' = k delta + slack` for `k` releases (Dwork, Rothblum and Vadhan 2010, Theorem III.3). It
+/// may exceed `k epsilon`: compare with [`basic`].
 ///
 /// # Errors
 ///
@@ -88,11 +93,12 @@ pub fn advanced(cost: PrivacyCost, times: u64, slack: f64) -> Result<PrivacyCost
     })
 }
 
-/// The cost of different releases together by advanced composition: each item is the cost of one release and how often it
-/// happens; `slack` (in 0..1) is added to delta.
+/// The cost of different releases together by advanced composition: each item is the cost of one
+/// release and how often it happens; `slack` (in 0..1) is added to delta.
 ///
-/// `epsilon' = sqrt(2 ln(1 / slack) Σ epsilon²) + Σ epsilon (e^epsilon - 1)` over all releases, `delta' = Σ delta + slack`: the proof of
-/// [`advanced`], whose martingale may have steps of different length.
+/// `epsilon' = sqrt(2 ln(1 / slack) Σ epsilon²) + Σ epsilon (e^epsilon - 1)` over all releases,
+/// `delta' = Σ delta + slack`: the proof of [`advanced`], whose martingale may have steps of
+/// different length.
 ///
 /// # Errors
 ///

@@ -1,10 +1,12 @@
-//! The exponential mechanism: a candidate is chosen with probability proportional to `exp(scale × score)`.
+//! The exponential mechanism: a candidate is chosen with probability proportional to
+//! `exp(scale × score)`.
 //!
 //! F. McSherry and K. Talwar. Mechanism Design via Differential Privacy. FOCS 2007.
 //!
-//! For scores that change by at most the sensitivity Δ between neighbouring inputs, the log of a probability changes by
-//! at most `2 × scale × Δ`. Calibrated, the scale is `ε / 2Δ`. FedWalk prints the scale ε instead
-//! ([`Exponential::as_printed`]): its cost is then `2 ε Δ`, whatever it is called. Base measure: uniform.
+//! For scores that change by at most the sensitivity Δ between neighbouring inputs, the log of a
+//! probability changes by at most `2 × scale × Δ`. Calibrated, the scale is `ε / 2Δ`. FedWalk
+//! prints the scale ε instead ([`Exponential::as_printed`]): its cost is then `2 ε Δ`, whatever it
+//! is called. Base measure: uniform.
 
 use folkmoot_draws::{SimRng, unit};
 
@@ -19,7 +21,8 @@ pub struct Exponential {
 }
 
 impl Exponential {
-    /// The mechanism with a given scale, for scores of the given sensitivity between inputs one `unit` apart.
+    /// The mechanism with a given scale, for scores of the given sensitivity between inputs one
+    /// `unit` apart.
     ///
     /// # Errors
     ///
@@ -57,15 +60,17 @@ impl Exponential {
         self.scale
     }
 
-    /// The log of the probability of each candidate, shape `(n,)`: `scale × score - log sum exp(scale × score)`.
+    /// The log of the probability of each candidate, shape `(n,)`:
+    /// `scale × score - log sum exp(scale × score)`.
     ///
-    /// The largest exponent is taken out of the sum, so no score is too large. A score may be minus infinity: such a
-    /// candidate is never chosen.
+    /// The largest exponent is taken out of the sum, so no score is too large. A score may be minus
+    /// infinity: such a candidate is never chosen.
     ///
     /// # Errors
     ///
-    /// [`ReleaseError::Empty`] without candidates, or when every score is minus infinity; [`ReleaseError::Value`] for a
-    /// score that is NaN or infinite, or whose product with the scale is.
+    /// [`ReleaseError::Empty`] without candidates, or when every score is minus infinity;
+    /// [`ReleaseError::Value`] for a score that is NaN or infinite, or whose product with the scale
+    /// is.
     pub fn log_probabilities(&self, scores: &[f64]) -> Result<Vec<f64>, ReleaseError> {
         let mut logs = self.exponents(scores)?;
         let sum: f64 = logs.iter().map(|&log| libm::exp(log)).sum();
@@ -84,14 +89,16 @@ impl Exponential {
         Ok(logs.into_iter().map(libm::exp).collect())
     }
 
-    /// The largest log ratio of the probabilities of one candidate under two inputs: the epsilon that is really spent.
+    /// The largest log ratio of the probabilities of one candidate under two inputs: the epsilon
+    /// that is really spent.
     ///
-    /// `scores` has shape `(n_inputs, n_candidates)`. Infinite if a candidate is possible under one input only.
+    /// `scores` has shape `(n_inputs, n_candidates)`. Infinite if a candidate is possible under one
+    /// input only.
     ///
     /// # Errors
     ///
-    /// As [`Exponential::log_probabilities`], with the index within `scores`; [`ReleaseError::Length`] if the last row
-    /// is not complete.
+    /// As [`Exponential::log_probabilities`], with the index within `scores`;
+    /// [`ReleaseError::Length`] if the last row is not complete.
     pub fn worst_log_ratio(&self, scores: &[f64], n_candidates: usize) -> Result<f64, ReleaseError> {
         if n_candidates == 0 || scores.is_empty() {
             return Err(ReleaseError::Empty);
@@ -116,7 +123,8 @@ impl Exponential {
                 *most = most.max(log);
             }
         }
-        // A candidate that is impossible under every input tells nothing; its difference would be NaN.
+        // A candidate that is impossible under every input tells nothing; its difference would be
+        // NaN.
         let possible = least.iter().zip(&most).filter(|(_, most)| **most > f64::NEG_INFINITY);
         Ok(possible.map(|(least, most)| most - least).fold(0.0, f64::max))
     }
@@ -162,8 +170,8 @@ impl Mechanism for Exponential {
     }
 }
 
-/// The candidate at `left` on a line of which each takes as much as its weight. Rounding may leave a rest after the last one that
-/// has any weight, which then keeps it.
+/// The candidate at `left` on a line of which each takes as much as its weight. Rounding may leave
+/// a rest after the last one that has any weight, which then keeps it.
 fn pick(weights: &[f64], mut left: f64) -> usize {
     let mut chosen = 0;
     for (index, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
@@ -221,7 +229,8 @@ mod tests {
         }
     }
 
-    /// One candidate's score falls by Δ while all others rise by Δ: with many others the log ratio nears 2 × scale × Δ.
+    /// One candidate's score falls by Δ while all others rise by Δ: with many others the log ratio
+    /// nears 2 × scale × Δ.
     #[test]
     fn the_worst_log_ratio_nears_the_cost_and_never_exceeds_it() {
         let mechanism = calibrated(2.0, 0.5);
@@ -233,7 +242,8 @@ mod tests {
         assert!(worst <= 2.0 && worst > 1.9999, "{worst}");
     }
 
-    /// FedWalk's own use: the score is minus a distance, and as published the true ratio is far above epsilon.
+    /// FedWalk's own use: the score is minus a distance, and as published the true ratio is far
+    /// above epsilon.
     #[test]
     fn the_printed_scale_spends_more_than_it_says() {
         let scores = [0.0, -8.0, -8.0, 0.0];

@@ -1,10 +1,12 @@
 //! Gaussian noise: calibrated exactly, or with the standard deviation somebody chose.
 //!
-//! B. Balle and Y.-X. Wang. Improving the Gaussian Mechanism for Differential Privacy: Analytical Calibration and Optimal
-//! Denoising. ICML 2018. The textbook's `sqrt(2 ln(1.25 / delta)) / epsilon` is wrong above epsilon 1 and wasteful below.
+//! B. Balle and Y.-X. Wang. Improving the Gaussian Mechanism for Differential Privacy: Analytical
+//! Calibration and Optimal Denoising. ICML 2018. The textbook's
+//! `sqrt(2 ln(1.25 / delta)) / epsilon` is wrong above epsilon 1 and wasteful below.
 //!
 //! GW-LDP's released code adds noise of standard deviation epsilon to embeddings of unlimited size
-//! ([`Gaussian::as_released`]): without a sensitivity there is no guarantee, whatever the number is called.
+//! ([`Gaussian::as_released`]): without a sensitivity there is no guarantee, whatever the number is
+//! called.
 
 use folkmoot_draws::SimRng;
 
@@ -22,12 +24,14 @@ pub struct Gaussian {
 }
 
 impl Gaussian {
-    /// The least noise that makes a release (`epsilon`, `delta`)-private for values that move by at most `sensitivity`
-    /// in Euclidean length (L2) when the data change by one `unit` (Balle & Wang 2018, Algorithm 1).
+    /// The least noise that makes a release (`epsilon`, `delta`)-private for values that move by at
+    /// most `sensitivity` in Euclidean length (L2) when the data change by one `unit` (Balle & Wang
+    /// 2018, Algorithm 1).
     ///
     /// # Errors
     ///
-    /// When a parameter is not finite and positive, `delta` is not less than 1, or the standard deviation would overflow.
+    /// When a parameter is not finite and positive, `delta` is not less than 1, or the standard
+    /// deviation would overflow.
     pub fn calibrated(epsilon: f64, delta: f64, sensitivity: f64, unit: &'static str) -> Result<Self, ParameterError> {
         positive("epsilon", epsilon)?;
         share("delta", delta)?;
@@ -41,11 +45,13 @@ impl Gaussian {
         })
     }
 
-    /// Noise of a given standard deviation, and what it costs at `delta`: the least epsilon that is true.
+    /// Noise of a given standard deviation, and what it costs at `delta`: the least epsilon that is
+    /// true.
     ///
     /// # Errors
     ///
-    /// When a parameter is not finite and positive, `delta` is not less than 1, or epsilon would overflow.
+    /// When a parameter is not finite and positive, `delta` is not less than 1, or epsilon would
+    /// overflow.
     pub fn new(std: f64, sensitivity: f64, delta: f64, unit: &'static str) -> Result<Self, ParameterError> {
         positive("std", std)?;
         positive("sensitivity", sensitivity)?;
@@ -65,7 +71,8 @@ impl Gaussian {
         Ok(Gaussian { std, sensitivity, cost })
     }
 
-    /// Noise of standard deviation `epsilon`, as GW-LDP's code has it: larger is noisier, and nothing is guaranteed.
+    /// Noise of standard deviation `epsilon`, as GW-LDP's code has it: larger is noisier, and
+    /// nothing is guaranteed.
     ///
     /// # Errors
     ///
@@ -158,7 +165,8 @@ mod tests {
         assert!(calibrated(1.0, 1e-5).std() < (2.0 * libm::log(1.25e5)).sqrt());
     }
 
-    /// Mean and variance of the release of a fixed vector, and no correlation, within 4 standard errors.
+    /// Mean and variance of the release of a fixed vector, and no correlation, within 4 standard
+    /// errors.
     #[test]
     fn releases_spread_around_the_values() {
         let mechanism = calibrated(2.0, 1e-3);
@@ -186,8 +194,8 @@ mod tests {
         }
     }
 
-    /// The definition, on a fine grid of outputs: the mass by which one input's law exceeds `e^ε` times its neighbour's is delta, and
-    /// there the log ratio is above epsilon, without end.
+    /// The definition, on a fine grid of outputs: the mass by which one input's law exceeds `e^ε`
+    /// times its neighbour's is delta, and there the log ratio is above epsilon, without end.
     #[test]
     fn the_true_excess_over_epsilon_is_delta() {
         for (epsilon, delta) in [(0.5, 1e-3), (1.0, 1e-5), (4.0, 0.1)] {

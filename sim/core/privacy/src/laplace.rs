@@ -1,7 +1,8 @@
 //! The Laplace law and the mechanism that adds it (Dwork et al. 2006).
 //!
-//! The textbook sampler on floating-point numbers leaks through the low bits of its output (Mironov 2012). That is of no
-//! concern to a simulation, which needs the law; a deployment would need a discrete sampler.
+//! The textbook sampler on floating-point numbers leaks through the low bits of its output (Mironov
+//! 2012). That is of no concern to a simulation, which needs the law; a deployment would need a
+//! discrete sampler.
 
 use folkmoot_draws::SimRng;
 use thiserror::Error;
@@ -30,7 +31,8 @@ impl Laplace {
         }
     }
 
-    /// The mechanism that makes a value of the given L1 sensitivity `epsilon`-private: scale = sensitivity / epsilon.
+    /// The mechanism that makes a value of the given L1 sensitivity `epsilon`-private: scale =
+    /// sensitivity / epsilon.
     ///
     /// # Errors
     ///
@@ -49,8 +51,8 @@ impl Laplace {
         libm::exp(-x.abs() / self.scale) / (2.0 * self.scale)
     }
 
-    /// `ln (p(x | 1) / p(x | 0))` of a value `x` that was drawn around 1 or 0: `(|x| − |x − 1|) / b`, without the rounding of that
-    /// difference. It lies in ±1/b.
+    /// `ln (p(x | 1) / p(x | 0))` of a value `x` that was drawn around 1 or 0:
+    /// `(|x| − |x − 1|) / b`, without the rounding of that difference. It lies in ±1/b.
     pub fn log_ratio(&self, x: f64) -> f64 {
         (2.0 * x - 1.0).clamp(-1.0, 1.0) / self.scale
     }
@@ -85,15 +87,16 @@ impl Laplace {
         1.5 * self.scale
     }
 
-    /// The probability that the best guess of a 0/1 value from its noisy release is wrong: `exp(-1 / 2b) / 2`.
+    /// The probability that the best guess of a 0/1 value from its noisy release is wrong:
+    /// `exp(-1 / 2b) / 2`.
     pub fn guess_error(&self) -> f64 {
         0.5 * libm::exp(-0.5 / self.scale)
     }
 
     /// The mean of `max(0, round(count + R))`, the size that a noisy count asks of a pool.
     ///
-    /// Rounding to at least `j` means a value of at least `j - 1/2`, so it is the sum of those probabilities over
-    /// `j >= 1`; the tail beyond `count` is a geometric series.
+    /// Rounding to at least `j` means a value of at least `j - 1/2`, so it is the sum of those
+    /// probabilities over `j >= 1`; the tail beyond `count` is a geometric series.
     pub fn mean_rounded_count(&self, count: u32) -> f64 {
         let n = f64::from(count);
         let below: f64 = (1..=count).map(|j| 1.0 - self.cdf(f64::from(j) - 0.5 - n)).sum();
@@ -101,8 +104,9 @@ impl Laplace {
         below + 0.5 * libm::exp(-0.5 / self.scale) / (1.0 - ratio)
     }
 
-    /// The Rényi divergence of `order` > 1 from the same law moved by `shift`:
-    /// `ln(a / (2a - 1) e^((a - 1) t) + (a - 1) / (2a - 1) e^(-a t)) / (a - 1)` with `t = |shift| / b` (Mironov 2017, Proposition 6).
+    /// The Rényi divergence of `order` > 1 from the same law moved by `shift`: `ln(a / (2a - 1)
+    /// e^((a - 1) t) + (a - 1) / (2a - 1) e^(-a t)) / (a - 1)` with `t = |shift| / b` (Mironov
+    /// 2017, Proposition 6).
     pub fn renyi(&self, shift: f64, order: f64) -> f64 {
         crate::renyi::laplace(shift.abs() / self.scale, order)
     }
@@ -149,7 +153,8 @@ mod tests {
         }
     }
 
-    /// The definition of ε-privacy: neighbouring counts differ by a factor of at most e^ε anywhere, and reach it.
+    /// The definition of ε-privacy: neighbouring counts differ by a factor of at most e^ε anywhere,
+    /// and reach it.
     #[test]
     fn the_worst_log_ratio_is_epsilon() {
         let law = Laplace::for_epsilon(2.0, 1.0).unwrap();

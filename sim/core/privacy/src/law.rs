@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 /// How far apart the releases of two neighbouring inputs can be.
 ///
-/// A mechanism states the narrowest law that holds for it ([`Mechanism::law`](crate::Mechanism::law)). It is small and plain, so that a
-/// ledger can keep it instead of the mechanism.
+/// A mechanism states the narrowest law that holds for it
+/// ([`Mechanism::law`](crate::Mechanism::law)). It is small and plain, so that a ledger can keep it
+/// instead of the mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Law {
     /// No more is known than the two bounds; with an infinite epsilon nothing protects.
@@ -34,7 +35,6 @@ pub enum Law {
         shift: f64,
         /// The epsilon that is stated for one release,
         epsilon: f64,
-        /// and its delta.
         delta: f64,
     },
     /// Normal noise on a sum over a random sample; [`Law::sampled_normal`] makes one.
@@ -47,7 +47,6 @@ pub enum Law {
         shift: f64,
         /// The epsilon that is stated for one release,
         epsilon: f64,
-        /// and its delta.
         delta: f64,
     },
 }
@@ -57,7 +56,8 @@ pub enum Law {
 pub enum Sampling {
     /// Each by a coin of its own. Neighbours differ in that one is there or not.
     Poisson,
-    /// So many, without replacement, of as many as there are. Neighbours differ in what one of them holds.
+    /// So many, without replacement, of as many as there are. Neighbours differ in what one of them
+    /// holds.
     FixedSize,
 }
 
@@ -96,12 +96,14 @@ impl Law {
         }
     }
 
-    /// An upper bound of the Rényi divergence of `order`, above 1 or infinite, between the releases of two neighbouring inputs; infinite
-    /// where nothing protects.
+    /// An upper bound of the Rényi divergence of `order`, above 1 or infinite, between the releases
+    /// of two neighbouring inputs; infinite where nothing protects.
     ///
-    /// Of a bare epsilon it is that of the worst mechanism that keeps it, which is randomised response over two values (Kairouz, Oh and
-    /// Viswanath 2015). For Gaussian noise `order × shift² / 2` (Mironov 2017, Corollary 3). Where it is added to
-    /// a sample there are bounds up to order 256 (Mironov, Talwar and Zhang 2019; Wang, Balle and Kasiviswanathan 2019).
+    /// Of a bare epsilon it is that of the worst mechanism that keeps it, which is randomised
+    /// response over two values (Kairouz, Oh and Viswanath 2015). For Gaussian noise
+    /// `order × shift² / 2` (Mironov 2017, Corollary 3). Where it is added to a sample there are
+    /// bounds up to order 256 (Mironov, Talwar and Zhang 2019; Wang, Balle and Kasiviswanathan
+    /// 2019).
     pub fn renyi(&self, order: f64) -> f64 {
         match *self {
             Law::Bound { delta, .. } if delta > 0.0 => f64::INFINITY,
@@ -115,7 +117,8 @@ impl Law {
         }
     }
 
-    /// Tells laws apart and puts them into an order, which means nothing but lets sums over them go one way.
+    /// Tells laws apart and puts them into an order, which means nothing but lets sums over them go
+    /// one way.
     pub fn key(&self) -> (u8, [u64; 3]) {
         let (kind, numbers) = match *self {
             Law::Bound { epsilon, delta } => (0, [epsilon, delta, 0.0]),

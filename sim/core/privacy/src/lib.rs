@@ -1,18 +1,23 @@
 //! Differentially private mechanisms and what they cost.
 //!
-//! - [`Mechanism`]: a release and its [`PrivacyCost`]; [`NoPrivacy`] is the twin that protects nothing.
+//! - [`Mechanism`]: a release and its [`PrivacyCost`]; [`NoPrivacy`] is the twin that protects
+//!   nothing.
 //! - [`NoisyCounts`]: Laplace noise on counts; [`Laplace`] is the law itself.
 //! - [`Exponential`]: a candidate chosen by its score.
 //! - [`MultiBit`]: a matrix as few random signs.
 //! - [`RandomisedResponse`]: a value that may be another.
 //! - [`SampledGaussian`]: Gaussian noise on a sum over a random sample.
-//! - [`Gaussian`]: Gaussian noise, calibrated exactly or as somebody chose it; [`Additive`]: bounded noise that protects nothing.
-//! - [`composition`]: the cost of many releases, from their costs; [`renyi`]: from their laws, which is less.
-//! - [`Law`]: what is known of a release, from a random sample too; [`Accountant`]: what releases are proved to cost together.
+//! - [`Gaussian`]: Gaussian noise, calibrated exactly or as somebody chose it; [`Additive`]:
+//!   bounded noise that protects nothing.
+//! - [`composition`]: the cost of many releases, from their costs; [`renyi`]: from their laws,
+//!   which is less.
+//! - [`Law`]: what is known of a release, from a random sample too; [`Accountant`]: what releases
+//!   are proved to cost together.
 //!
-//! Every mechanism draws from a stream it is given, in an order it states, and uses the `libm` crate's functions, so a
-//! release is the same on every machine. An input outside a mechanism's domain is an error. This crate knows nothing of
-//! the engine: who releases what to whom is the strategies' and the ledger's business.
+//! Every mechanism draws from a stream it is given, in an order it states, and uses the `libm`
+//! crate's functions, so a release is the same on every machine. An input outside a mechanism's
+//! domain is an error. This crate knows nothing of the engine: who releases what to whom is the
+//! strategies' and the ledger's business.
 //!
 //! ```
 //! use folkmoot_privacy::{Exponential, Mechanism};

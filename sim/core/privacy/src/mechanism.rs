@@ -7,22 +7,25 @@ use thiserror::Error;
 
 /// One differentially private release.
 ///
-/// Refines the idea "input to release" by an error: a guarantee holds for inputs within the mechanism's domain, and
-/// quietly moving another input into it would change what is measured.
+/// Refines the idea "input to release" by an error: a guarantee holds for inputs within the
+/// mechanism's domain, and quietly moving another input into it would change what is measured.
 pub trait Mechanism: Send + Sync {
     /// What must not be seen.
     type Input: ?Sized;
     /// What is seen instead.
     type Release;
 
-    /// Draws a release of `input` from `rng`, which it alone uses in a fixed order stated by the implementation.
+    /// Draws a release of `input` from `rng`, which it alone uses in a fixed order stated by the
+    /// implementation.
     ///
     /// # Errors
     ///
-    /// When `input` lies outside the mechanism's domain. Nothing has been drawn then, and nothing is spent.
+    /// When `input` lies outside the mechanism's domain. Nothing has been drawn then, and nothing
+    /// is spent.
     fn release(&self, input: &Self::Input, rng: &mut SimRng) -> Result<Self::Release, ReleaseError>;
 
-    /// The same into memory that is there already. Default: what [`release`](Self::release) returns takes its place.
+    /// The same into memory that is there already. Default: what [`release`](Self::release) returns
+    /// takes its place.
     ///
     /// # Errors
     ///
@@ -35,15 +38,16 @@ pub trait Mechanism: Send + Sync {
     /// What one release costs.
     fn cost(&self) -> PrivacyCost;
 
-    /// The narrowest law that its releases keep, with the epsilon and delta of its cost. Default: those two, and no more is known.
+    /// The narrowest law that its releases keep, with the epsilon and delta of its cost. Default:
+    /// those two, and no more is known.
     fn law(&self) -> Law {
         let PrivacyCost { epsilon, delta, .. } = self.cost();
         Law::Bound { epsilon, delta }
     }
 }
 
-/// The price of a release: for inputs that differ by one `unit`, `P[out in S] <= e^epsilon P'[out in S] + delta` for
-/// every S.
+/// The price of a release: for inputs that differ by one `unit`,
+/// `P[out in S] <= e^epsilon P'[out in S] + delta` for every S.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrivacyCost {
     /// At least 0; infinite where nothing protects.
@@ -79,23 +83,16 @@ pub enum ReleaseError {
     },
     /// A value lies outside the mechanism's domain.
     #[error("value {index} of the input lies outside the mechanism's domain, got {value}")]
-    Value {
-        /// The position.
-        index: usize,
-        /// The value.
-        value: f64,
-    },
+    Value { index: usize, value: f64 },
 }
 
 /// A parameter that no mechanism can have.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[error("{}: must be {}, got {}", .name, .rule, .got)]
 pub struct ParameterError {
-    /// The parameter's name.
     pub name: &'static str,
     /// What it must be.
     pub rule: &'static str,
-    /// What it is.
     pub got: f64,
 }
 
@@ -128,12 +125,12 @@ pub(crate) fn all_finite(values: &[f64]) -> Result<(), ReleaseError> {
     }
 }
 
-/// No protection: the release is the input. The twin of every mechanism, for tests that isolate something else.
+/// No protection: the release is the input. The twin of every mechanism, for tests that isolate
+/// something else.
 #[derive(Clone, Copy, Debug)]
 pub struct NoPrivacy<T: ?Sized>(PhantomData<fn(&T)>);
 
 impl<T: ?Sized> NoPrivacy<T> {
-    /// The identity.
     pub fn new() -> Self {
         NoPrivacy(PhantomData)
     }
@@ -149,7 +146,6 @@ impl<T: ToOwned + ?Sized> Mechanism for NoPrivacy<T> {
     type Input = T;
     type Release = T::Owned;
 
-    /// Draws nothing.
     fn release(&self, input: &T, _rng: &mut SimRng) -> Result<T::Owned, ReleaseError> {
         Ok(input.to_owned())
     }

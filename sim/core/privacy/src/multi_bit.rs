@@ -1,22 +1,24 @@
 //! The multi-bit encoder: a few entries of a matrix become random signs, the rest zeros.
 //!
-//! H. Jin and X. Chen. Gromov-Wasserstein Discrepancy with Local Differential Privacy for Distributed Structural
-//! Graphs. 2022, Algorithm 1; after
-//! S. Sajadmanesh and D. Gatica-Perez. Locally Private Graph Neural Networks. CCS 2021.
+//! H. Jin and X. Chen. Gromov-Wasserstein Discrepancy with Local Differential Privacy for
+//! Distributed Structural Graphs. 2022, Algorithm 1; after S. Sajadmanesh and D. Gatica-Perez.
+//! Locally Private Graph Neural Networks. CCS 2021.
 //!
 //! An entry `x` in `low..=high` that is sampled becomes +1 with probability
-//! `1 / (e^b + 1) + (x - low) / (high - low) × (e^b - 1) / (e^b + 1)` and -1 otherwise, `b` being the budget of an
-//! entry; one that is not sampled becomes 0. Which entries are sampled does not depend on the data, so a release costs
-//! `b` for each.
+//! `1 / (e^b + 1) + (x - low) / (high - low) × (e^b - 1) / (e^b + 1)` and -1 otherwise, `b` being
+//! the budget of an entry; one that is not sampled becomes 0. Which entries are sampled does not
+//! depend on the data, so a release costs `b` for each.
 //!
-//! The paper draws `m` positions from the whole matrix in its algorithm and `m` from each row in its proof: [`Entries`]
-//! has both readings. Not modelled: the sparse layout on the wire, which belongs to the strategy that sends it.
+//! The paper draws `m` positions from the whole matrix in its algorithm and `m` from each row in
+//! its proof: [`Entries`] has both readings. Not modelled: the sparse layout on the wire, which
+//! belongs to the strategy that sends it.
 
 use folkmoot_draws::{SimRng, unit};
 
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, positive};
 
-/// The budget at which one sampled entry more pays: `m* = max(1, min(width, floor(epsilon / 2.18)))`.
+/// The budget at which one sampled entry more pays:
+/// `m* = max(1, min(width, floor(epsilon / 2.18)))`.
 const EPSILON_PER_ENTRY: f64 = 2.18;
 
 /// Where the `m` sampled entries lie and what each may spend.
@@ -26,11 +28,13 @@ pub enum Entries {
     Row,
     /// `m` in the whole matrix, `epsilon / m` each: the whole release costs `epsilon`.
     Total,
-    /// `m` in the whole matrix, `epsilon / (m n_rows)` each, as published: the release costs only `epsilon / n_rows`.
+    /// `m` in the whole matrix, `epsilon / (m n_rows)` each, as published: the release costs only
+    /// `epsilon / n_rows`.
     TotalAsPublished,
 }
 
-/// The number of sampled entries that the paper recommends, `max(1, min(width, floor(epsilon / 2.18)))`.
+/// The number of sampled entries that the paper recommends,
+/// `max(1, min(width, floor(epsilon / 2.18)))`.
 pub fn recommended_entries(epsilon: f64, width: usize) -> usize {
     // A float becomes the nearest integer in range: NaN becomes 0 and infinity the largest.
     ((epsilon / EPSILON_PER_ENTRY).floor() as usize).min(width).max(1)
@@ -49,7 +53,8 @@ pub struct MultiBit {
 }
 
 impl MultiBit {
-    /// The encoder of matrices of shape `(n_rows, width)` with values in 0..=1 and the recommended number of entries.
+    /// The encoder of matrices of shape `(n_rows, width)` with values in 0..=1 and the recommended
+    /// number of entries.
     ///
     /// # Errors
     ///
@@ -73,7 +78,8 @@ impl MultiBit {
     ///
     /// # Errors
     ///
-    /// When the bounds are not finite or not in order, or so far apart that their difference is infinite.
+    /// When the bounds are not finite or not in order, or so far apart that their difference is
+    /// infinite.
     pub fn with_range(self, low: f64, high: f64) -> Result<Self, ParameterError> {
         match (high - low).is_finite() && low < high {
             true => Ok(MultiBit { low, high, ..self }),
@@ -138,8 +144,8 @@ impl MultiBit {
 
     /// The probability that a sampled entry of value `x` becomes +1; `x` lies in `low..=high`.
     pub fn probability(&self, x: f64) -> f64 {
-        // 1 / (e^b + 1) = (1 - tanh(b / 2)) / 2 and (e^b - 1) / (e^b + 1) = tanh(b / 2): exact for the tiniest and
-        // largest b.
+        // 1 / (e^b + 1) = (1 - tanh(b / 2)) / 2 and (e^b - 1) / (e^b + 1) = tanh(b / 2): exact for
+        // the tiniest and largest b.
         let lean = libm::tanh(self.entry_budget() / 2.0);
         0.5 + lean * ((x - self.low) / (self.high - self.low) - 0.5)
     }
@@ -149,14 +155,15 @@ impl MultiBit {
         self.selection_probability() * (2.0 * self.probability(x) - 1.0)
     }
 
-    /// The factor of [`MultiBit::rectify`]: `(high - low) / (2 π) × (e^b + 1) / (e^b - 1)`, π the selection
-    /// probability.
+    /// The factor of [`MultiBit::rectify`]: `(high - low) / (2 π) × (e^b + 1) / (e^b - 1)`, π the
+    /// selection probability.
     pub fn rectifier_scale(&self) -> f64 {
         let lean = libm::tanh(self.entry_budget() / 2.0);
         (self.high - self.low) / (2.0 * self.selection_probability() * lean)
     }
 
-    /// An encoded entry as an unbiased estimate of its value: `rectifier_scale × encoded + (low + high) / 2`.
+    /// An encoded entry as an unbiased estimate of its value:
+    /// `rectifier_scale × encoded + (low + high) / 2`.
     pub fn rectify(&self, encoded: i8) -> f64 {
         self.rectifier_scale() * f64::from(encoded) + 0.5 * (self.low + self.high)
     }
@@ -168,8 +175,9 @@ impl Mechanism for MultiBit {
     /// -1, 0 or +1 for each entry.
     type Release = Vec<i8>;
 
-    /// Goes through the entries in index order: one `u64` decides whether an entry is sampled, a second one the sign of
-    /// a sampled entry. Takes `n_rows × width + (number of sampled entries)` values.
+    /// Goes through the entries in index order: one `u64` decides whether an entry is sampled, a
+    /// second one the sign of a sampled entry. Takes `n_rows × width + (number of sampled entries)`
+    /// values.
     fn release(&self, input: &[f64], rng: &mut SimRng) -> Result<Vec<i8>, ReleaseError> {
         let expected = self.n_rows.saturating_mul(self.width);
         if input.len() != expected {
@@ -182,8 +190,8 @@ impl Mechanism for MultiBit {
         }
         let mut encoded = Vec::with_capacity(input.len());
         for group in input.chunks(self.pool()) {
-            // Selection sampling (Knuth, The Art of Computer Programming 2, Algorithm 3.4.2 S): every subset of m is
-            // equally likely.
+            // Selection sampling (Knuth, The Art of Computer Programming 2, Algorithm 3.4.2 S):
+            // every subset of m is equally likely.
             let mut wanted = self.n_sampled;
             for (at, &x) in group.iter().enumerate() {
                 let left = (group.len() - at) as f64;
@@ -260,7 +268,8 @@ mod tests {
         }
     }
 
-    /// With one of two entries sampled, every pair of entries of a row is equally likely to be the sampled one.
+    /// With one of two entries sampled, every pair of entries of a row is equally likely to be the
+    /// sampled one.
     #[test]
     fn all_subsets_are_equally_likely() {
         let mechanism = encoder(Entries::Row, 6.0, 1, 4);
@@ -279,8 +288,8 @@ mod tests {
         }
     }
 
-    /// All entries at one end against all at the other: the likeliest release tells them apart by the sum of the
-    /// budgets.
+    /// All entries at one end against all at the other: the likeliest release tells them apart by
+    /// the sum of the budgets.
     #[test]
     fn the_worst_log_ratio_is_the_stated_cost() {
         for entries in [Entries::Row, Entries::Total, Entries::TotalAsPublished] {
@@ -294,7 +303,8 @@ mod tests {
         }
     }
 
-    /// Whatever the range, the mean of a rectified entry is its value, and a range that is none says what it is.
+    /// Whatever the range, the mean of a rectified entry is its value, and a range that is none
+    /// says what it is.
     #[test]
     fn rectified_entries_are_unbiased_in_any_range() {
         let mechanism = encoder(Entries::Row, 5.0, 3, 4).with_range(-1.0, 3.0).unwrap();
@@ -308,7 +318,8 @@ mod tests {
         assert_eq!(error, "high - low: must be finite and greater than 0, got -3");
     }
 
-    /// Algorithm 1 at its default epsilon = 1 / n: the sign is a coin that leans by 1 / 4n² (MUTAG: n = 18).
+    /// Algorithm 1 at its default epsilon = 1 / n: the sign is a coin that leans by 1 / 4n² (MUTAG:
+    /// n = 18).
     #[test]
     fn the_default_budget_leaves_a_fair_coin() {
         let mechanism = encoder(Entries::Row, 1.0 / 18.0, 18, 2);

@@ -1,4 +1,5 @@
-//! Counts with Laplace noise (Dwork et al. 2006): what a FedWalk device says of its neighbours per bin.
+//! Counts with Laplace noise (Dwork et al. 2006): what a FedWalk device says of its neighbours per
+//! bin.
 
 use folkmoot_draws::SimRng;
 
@@ -14,8 +15,8 @@ pub struct NoisyCounts {
 }
 
 impl NoisyCounts {
-    /// The mechanism that is `epsilon`-private for counts that change by at most `sensitivity` in all (L1) when the
-    /// data change by one `unit`.
+    /// The mechanism that is `epsilon`-private for counts that change by at most `sensitivity` in
+    /// all (L1) when the data change by one `unit`.
     ///
     /// One neighbour more or less moves one count: 1. One neighbour replaced moves two: 2.
     ///
@@ -33,7 +34,6 @@ impl NoisyCounts {
         Ok(NoisyCounts { noise, epsilon, unit })
     }
 
-    /// The noise.
     pub fn noise(&self) -> Laplace {
         self.noise
     }
@@ -58,7 +58,8 @@ impl Mechanism for NoisyCounts {
         }
     }
 
-    /// That of the whole sensitivity in one count, where it is widest: the divergence is convex in the shift.
+    /// That of the whole sensitivity in one count, where it is widest: the divergence is convex in
+    /// the shift.
     fn law(&self) -> Law {
         Law::Laplace { epsilon: self.epsilon }
     }
@@ -102,7 +103,8 @@ mod tests {
         }
     }
 
-    /// Two counts that differ by 1 in one bin: the log ratio is epsilon at worst. By 1 in two bins: twice that.
+    /// Two counts that differ by 1 in one bin: the log ratio is epsilon at worst. By 1 in two bins:
+    /// twice that.
     #[test]
     fn the_worst_log_ratio_is_epsilon_per_unit_of_sensitivity() {
         let mechanism = NoisyCounts::new(2.0, 1.0, "one neighbour").unwrap();

@@ -3,7 +3,8 @@
 /// `1 / sqrt(2 π)`.
 const DENSITY_AT_0: f64 = 0.398_942_280_401_432_7;
 
-/// `exp(x² / 2) P[X > x]` for a standard normal X and `x >= 0`, to a relative error of 1e-13: neither underflows.
+/// `exp(x² / 2) P[X > x]` for a standard normal X and `x >= 0`, to a relative error of 1e-13:
+/// neither underflows.
 fn scaled_tail(x: f64) -> f64 {
     if x < 12.0 {
         return 0.5 * libm::exp(0.5 * x * x) * libm::erfc(x * std::f64::consts::FRAC_1_SQRT_2);
@@ -17,8 +18,9 @@ fn scaled_tail(x: f64) -> f64 {
     DENSITY_AT_0 * sum / x
 }
 
-/// The least delta for which a normal law and the same shifted by `shift` standard deviations are (`epsilon`, delta)
-/// apart: `Φ(shift/2 - epsilon/shift) - e^epsilon Φ(-shift/2 - epsilon/shift)` (Balle and Wang 2018, Theorem 8).
+/// The least delta for which a normal law and the same shifted by `shift` standard deviations are
+/// (`epsilon`, delta) apart: `Φ(shift/2 - epsilon/shift) - e^epsilon Φ(-shift/2 - epsilon/shift)`
+/// (Balle and Wang 2018, Theorem 8).
 ///
 /// Written with scaled tails, so that no `e^epsilon` overflows and no tiny delta is lost.
 pub(crate) fn delta(epsilon: f64, shift: f64) -> f64 {
@@ -32,7 +34,8 @@ pub(crate) fn delta(epsilon: f64, shift: f64) -> f64 {
     }
 }
 
-/// The largest shift for which [`delta`] at `epsilon` > 0 is at most `bound`, in 0..1; bisection to the last bit.
+/// The largest shift for which [`delta`] at `epsilon` > 0 is at most `bound`, in 0..1; bisection to
+/// the last bit.
 pub(crate) fn largest_shift(epsilon: f64, bound: f64) -> f64 {
     let mut high = 1.0;
     while delta(epsilon, high) <= bound {
@@ -44,7 +47,8 @@ pub(crate) fn largest_shift(epsilon: f64, bound: f64) -> f64 {
     bisect(0.5 * high, high, |shift| delta(epsilon, shift) <= bound)
 }
 
-/// The least epsilon for which [`delta`] at `shift` is at most `bound`, in 0..1; bisection to the last bit.
+/// The least epsilon for which [`delta`] at `shift` is at most `bound`, in 0..1; bisection to the
+/// last bit.
 pub(crate) fn least_epsilon(shift: f64, bound: f64) -> f64 {
     let holds = |epsilon| delta(epsilon, shift) <= bound;
     if holds(0.0) {

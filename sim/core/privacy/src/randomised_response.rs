@@ -1,11 +1,13 @@
-//! Randomised response: a value that is kept with a known probability and otherwise replaced by any other.
+//! Randomised response: a value that is kept with a known probability and otherwise replaced by any
+//! other.
 //!
-//! S. L. Warner. Randomized Response: A Survey Technique for Eliminating Evasive Answer Bias. JASA 1965 (two values);
-//! P. Kairouz, S. Oh and P. Viswanath. Extremal Mechanisms for Local Differential Privacy. NeurIPS 2014, Sec. 4 (k
-//! values: the mechanism that keeps most of the data at a given epsilon when epsilon is large).
+//! S. L. Warner. Randomized Response: A Survey Technique for Eliminating Evasive Answer Bias. JASA
+//! 1965 (two values); P. Kairouz, S. Oh and P. Viswanath. Extremal Mechanisms for Local
+//! Differential Privacy. NeurIPS 2014, Sec. 4 (k values: the mechanism that keeps most of the data
+//! at a given epsilon when epsilon is large).
 //!
-//! Of `n` values, the true one is released with probability `e^ε / (e^ε + n - 1)` and each other one with
-//! `1 / (e^ε + n - 1)`; the log ratio of two inputs for one release is therefore ε, or 0.
+//! Of `n` values, the true one is released with probability `e^ε / (e^ε + n - 1)` and each other
+//! one with `1 / (e^ε + n - 1)`; the log ratio of two inputs for one release is therefore ε, or 0.
 
 use folkmoot_draws::{SimRng, bernoulli, index};
 
@@ -21,12 +23,13 @@ pub struct RandomisedResponse {
 }
 
 impl RandomisedResponse {
-    /// The mechanism that releases one of `n_values` values, `epsilon`-private for inputs one `unit` apart.
+    /// The mechanism that releases one of `n_values` values, `epsilon`-private for inputs one
+    /// `unit` apart.
     ///
     /// # Errors
     ///
-    /// When `epsilon` is not finite and positive, or there are fewer than two values: one alone tells nothing and needs
-    /// no mechanism.
+    /// When `epsilon` is not finite and positive, or there are fewer than two values: one alone
+    /// tells nothing and needs no mechanism.
     pub fn new(epsilon: f64, n_values: u32, unit: &'static str) -> Result<Self, ParameterError> {
         positive("epsilon", epsilon)?;
         match n_values >= 2 {
@@ -45,13 +48,15 @@ impl RandomisedResponse {
 
     /// The probability that the value is released unchanged, `e^ε / (e^ε + n - 1)`.
     pub fn keep_probability(&self) -> f64 {
-        // Divided by e^ε, so that no ε overflows; where e^-ε is 0, so is the chance of another value.
+        // Divided by e^ε, so that no ε overflows; where e^-ε is 0, so is the chance of another
+        // value.
         1.0 / (1.0 + self.n_others() * libm::exp(-self.epsilon))
     }
 
     /// The probability that the value is released as one given other value, `1 / (e^ε + n - 1)`.
     ///
-    /// At least the smallest positive number up to ε = 745, beyond which it is 0 and every value is kept.
+    /// At least the smallest positive number up to ε = 745, beyond which it is 0 and every value is
+    /// kept.
     pub fn other_probability(&self) -> f64 {
         let inverse = libm::exp(-self.epsilon);
         inverse / (1.0 + self.n_others() * inverse)
@@ -69,8 +74,9 @@ impl Mechanism for RandomisedResponse {
     /// A value below `n_values`.
     type Release = u32;
 
-    /// One `u64` decides whether the value is kept and, if it is not, a second one which other takes its place. Either
-    /// takes a further `u64` where the first leaves the decision open, which is rarer than once in 2^32.
+    /// One `u64` decides whether the value is kept and, if it is not, a second one which other
+    /// takes its place. Either takes a further `u64` where the first leaves the decision open,
+    /// which is rarer than once in 2^32.
     fn release(&self, &value: &u32, rng: &mut SimRng) -> Result<u32, ReleaseError> {
         if value >= self.n_values {
             return Err(ReleaseError::Value {
@@ -156,7 +162,8 @@ mod tests {
         }
     }
 
-    /// Two inputs differ most where one of them is released: by the stated cost, neither more nor less.
+    /// Two inputs differ most where one of them is released: by the stated cost, neither more nor
+    /// less.
     #[test]
     fn the_worst_log_ratio_is_the_stated_cost() {
         for n_values in [2, 7, u32::MAX] {
@@ -178,7 +185,8 @@ mod tests {
         let certain = response(1e300, u32::MAX);
         assert_eq!((certain.keep_probability(), certain.other_probability()), (1.0, 0.0));
         assert_eq!(certain.release(&(u32::MAX - 1), &mut rng), Ok(u32::MAX - 1));
-        // At ε = 5 a value among 2^32 - 1 is kept once in 2.9e7: practically every release is another value.
+        // At ε = 5 a value among 2^32 - 1 is kept once in 2.9e7: practically every release is
+        // another value.
         let lost = response(5.0, u32::MAX);
         let draws: Vec<u32> = (0..50).map(|_| lost.release(&9, &mut rng).unwrap()).collect();
         assert!(draws.iter().all(|&draw| draw != 9 && draw < u32::MAX));

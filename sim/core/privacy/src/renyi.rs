@@ -1,11 +1,12 @@
 //! Rényi accounting: the cost of many releases as a curve over orders.
 //!
-//! I. Mironov. Rényi Differential Privacy. CSF 2017; for the conversion, C. Canonne, G. Kamath and T. Steinke. The Discrete
-//! Gaussian for Differential Privacy. NeurIPS 2020, Proposition 12.
+//! I. Mironov. Rényi Differential Privacy. CSF 2017; for the conversion, C. Canonne, G. Kamath and
+//! T. Steinke. The Discrete Gaussian for Differential Privacy. NeurIPS 2020, Proposition 12.
 //!
-//! A mechanism's curve gives, for each order `a > 1`, the largest Rényi divergence between releases of neighbouring inputs
-//! ([`Law::renyi`]). Curves of successive releases add up order by order, and every order proves an epsilon for a given
-//! delta, of which the least is true. For many releases that is far less than advanced composition says; the infinite order is basic
+//! A mechanism's curve gives, for each order `a > 1`, the largest Rényi divergence between releases
+//! of neighbouring inputs ([`Law::renyi`]). Curves of successive releases add up order by order,
+//! and every order proves an epsilon for a given delta, of which the least is true. For many
+//! releases that is far less than advanced composition says; the infinite order is basic
 //! composition, so for mechanisms without delta it is never more than that.
 
 use crate::composition::CompositionError;
@@ -25,13 +26,16 @@ pub struct RenyiCurve {
 pub struct Converted {
     /// The cost, at the delta that was asked for.
     pub cost: PrivacyCost,
-    /// The order that proves it. If it is the first or the last finite one, other orders might prove less.
+    /// The order that proves it. If it is the first or the last finite one, other orders might
+    /// prove less.
     pub order: f64,
 }
 
-/// The orders used unless others are given: `1 + 2^(k/8)` for k in -48..=96, that is 1.016 to 4097, and infinity.
+/// The orders used unless others are given: `1 + 2^(k/8)` for k in -48..=96, that is 1.016 to 4097,
+/// and infinity.
 ///
-/// Neighbours are so near that the least epsilon over them exceeds that over all orders between by about one in a thousand.
+/// Neighbours are so near that the least epsilon over them exceeds that over all orders between by
+/// about one in a thousand.
 pub fn default_orders() -> Vec<f64> {
     let order = |k: i32| 1.0 + libm::exp2(f64::from(k) / 8.0);
     (-48..=96).map(order).chain([f64::INFINITY]).collect()
@@ -43,7 +47,8 @@ impl RenyiCurve {
         RenyiCurve::of_law(mechanism.law(), mechanism.cost().unit)
     }
 
-    /// The curve of one release by a law, for inputs that differ by one `unit`, at [`default_orders`].
+    /// The curve of one release by a law, for inputs that differ by one `unit`, at
+    /// [`default_orders`].
     pub fn of_law(law: Law, unit: &'static str) -> RenyiCurve {
         RenyiCurve::of_law_at(law, unit, &default_orders())
     }
@@ -74,7 +79,6 @@ impl RenyiCurve {
         Ok(RenyiCurve::of_law_at(mechanism.law(), mechanism.cost().unit, orders))
     }
 
-    /// The orders.
     pub fn orders(&self) -> &[f64] {
         &self.orders
     }
@@ -84,8 +88,8 @@ impl RenyiCurve {
         &self.costs
     }
 
-    /// The curve of all releases together: each item is the curve of one release and how often it happens. Later releases
-    /// may depend on earlier ones (Mironov 2017, Proposition 1).
+    /// The curve of all releases together: each item is the curve of one release and how often it
+    /// happens. Later releases may depend on earlier ones (Mironov 2017, Proposition 1).
     ///
     /// # Errors
     ///
@@ -113,8 +117,9 @@ impl RenyiCurve {
         total.ok_or(CompositionError::Empty)
     }
 
-    /// The least epsilon for which the releases are (epsilon, `delta`)-private, as far as the orders show: the least of
-    /// `cost + ln(1 - 1/a) - (ln delta + ln a) / (a - 1)`, and at least 0. Infinite if all costs are.
+    /// The least epsilon for which the releases are (epsilon, `delta`)-private, as far as the
+    /// orders show: the least of `cost + ln(1 - 1/a) - (ln delta + ln a) / (a - 1)`, and at least
+    /// 0. Infinite if all costs are.
     ///
     /// # Errors
     ///
@@ -142,8 +147,8 @@ impl RenyiCurve {
         })
     }
 
-    /// The least delta for which the releases are (`epsilon`, delta)-private, as far as the orders show: the least of
-    /// `exp((a - 1) (cost - epsilon)) (1 - 1/a)^a / (a - 1)`, and at most 1.
+    /// The least delta for which the releases are (`epsilon`, delta)-private, as far as the orders
+    /// show: the least of `exp((a - 1) (cost - epsilon)) (1 - 1/a)^a / (a - 1)`, and at most 1.
     ///
     /// # Errors
     ///
@@ -173,11 +178,13 @@ impl RenyiCurve {
     }
 }
 
-/// The divergence of randomised response over `n_values` values; at two, the largest of any `epsilon`-private mechanism
-/// (Kairouz, Oh & Viswanath 2015: each such mechanism can be made from its answers).
+/// The divergence of randomised response over `n_values` values; at two, the largest of any
+/// `epsilon`-private mechanism (Kairouz, Oh & Viswanath 2015: each such mechanism can be made from
+/// its answers).
 ///
 /// Of `p^a q^(1-a) + q^a p^(1-a) + (n - 2) q`, with `p = e^ε q`, the part above 1 is
-/// `4 p e^(-ε/2) sinh(aε/2) sinh((a - 1) ε/2)` (Mironov 2017, Proposition 5, for n = 2). Its log neither overflows nor cancels.
+/// `4 p e^(-ε/2) sinh(aε/2) sinh((a - 1) ε/2)` (Mironov 2017, Proposition 5, for n = 2). Its log
+/// neither overflows nor cancels.
 pub(crate) fn response(epsilon: f64, n_values: f64, order: f64) -> f64 {
     if epsilon.is_infinite() || order.is_infinite() {
         return epsilon;
@@ -189,7 +196,8 @@ pub(crate) fn response(epsilon: f64, n_values: f64, order: f64) -> f64 {
     log_one_more(excess) / (order - 1.0)
 }
 
-/// The divergence of Laplace noise of scale 1 from itself, moved by `shift` (Mironov 2017, Proposition 6).
+/// The divergence of Laplace noise of scale 1 from itself, moved by `shift` (Mironov 2017,
+/// Proposition 6).
 pub(crate) fn laplace(shift: f64, order: f64) -> f64 {
     if shift.is_infinite() || order.is_infinite() {
         return shift;

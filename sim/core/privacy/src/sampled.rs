@@ -1,12 +1,15 @@
 //! Normal noise on a sum over a random sample: what being left out by chance is worth.
 //!
-//! - By coin: I. Mironov, K. Talwar and L. Zhang. Rényi Differential Privacy of the Sampled Gaussian Mechanism. 2019, section 3.3.
-//!   <https://arxiv.org/abs/1908.10530>
-//! - Of a fixed size: Y.-X. Wang, B. Balle and S. Kasiviswanathan. Subsampled Rényi Differential Privacy and Analytical Moments Accountant.
-//!   AISTATS 2019, theorem 9 and, for a tighter sum, the forward differences of section 3.3. <https://arxiv.org/abs/1808.00087>
-//! - One release: B. Balle, G. Barthe and M. Gaboardi. Privacy Amplification by Subsampling. NeurIPS 2018, theorems 8 and 9.
+//! - By coin: I. Mironov, K. Talwar and L. Zhang. Rényi Differential Privacy of the Sampled
+//!   Gaussian Mechanism. 2019, section 3.3. <https://arxiv.org/abs/1908.10530>
+//! - Of a fixed size: Y.-X. Wang, B. Balle and S. Kasiviswanathan. Subsampled Rényi Differential
+//!   Privacy and Analytical Moments Accountant. AISTATS 2019, theorem 9 and, for a tighter sum, the
+//!   forward differences of section 3.3. <https://arxiv.org/abs/1808.00087>
+//! - One release: B. Balle, G. Barthe and M. Gaboardi. Privacy Amplification by Subsampling.
+//!   NeurIPS 2018, theorems 8 and 9.
 //!
-//! The formulas hold at whole orders. Between two of them `(a - 1) D(a)` is convex in the order `a`, so a straight line bounds it.
+//! The formulas hold at whole orders. Between two of them `(a - 1) D(a)` is convex in the order
+//! `a`, so a straight line bounds it.
 
 use crate::gaussian::with_noise;
 use crate::law::{Law, Sampling};
@@ -18,19 +21,22 @@ use folkmoot_draws::SimRng;
 /// No bound is worked out above this order: an accountant's orders end here.
 const LARGEST: u32 = 256;
 
-/// The orders at which an accountant looks once a sampled law is among its own: 2 to 256 and infinity.
+/// The orders at which an accountant looks once a sampled law is among its own: 2 to 256 and
+/// infinity.
 pub(crate) fn orders() -> Vec<f64> {
     (2..=LARGEST).map(f64::from).chain([f64::INFINITY]).collect()
 }
 
 impl Law {
-    /// The law of Gaussian noise on a sum over a sample, which neighbours move by at most `shift` of its standard deviations where they are in
-    /// it; each is with probability `rate`. Its epsilon is the one that amplification proves of one release at `delta`:
+    /// The law of Gaussian noise on a sum over a sample, which neighbours move by at most `shift`
+    /// of its standard deviations where they are in it; each is with probability `rate`. Its
+    /// epsilon is the one that amplification proves of one release at `delta`:
     /// `ln(1 + rate (e^x - 1))`, with `x` that of the noise alone at `delta / rate`.
     ///
     /// # Errors
     ///
-    /// When `rate` is not in 0..=1, `shift` is not in 1e-150..1e150, or `delta` does not lie strictly between 0 and 1.
+    /// When `rate` is not in 0..=1, `shift` is not in 1e-150..1e150, or `delta` does not lie
+    /// strictly between 0 and 1.
     pub fn sampled_normal(sampling: Sampling, rate: f64, shift: f64, delta: f64) -> Result<Law, ParameterError> {
         share("delta", delta)?;
         let wrong = |name, rule, got| Err(ParameterError { name, rule, got });
@@ -64,12 +70,14 @@ pub struct SampledGaussian {
 }
 
 impl SampledGaussian {
-    /// Noise of standard deviation `std` on a sum that one `unit` moves by at most `sensitivity` in Euclidean length where it is in the
-    /// sample, which it is with probability `rate`; the epsilon of one release is stated at `delta`.
+    /// Noise of standard deviation `std` on a sum that one `unit` moves by at most `sensitivity` in
+    /// Euclidean length where it is in the sample, which it is with probability `rate`; the epsilon
+    /// of one release is stated at `delta`.
     ///
     /// # Errors
     ///
-    /// When `std` or `sensitivity` is not finite and positive, and as [`Law::sampled_normal`] for their ratio and the others.
+    /// When `std` or `sensitivity` is not finite and positive, and as [`Law::sampled_normal`] for
+    /// their ratio and the others.
     pub fn new(
         std: f64,
         sensitivity: f64,
@@ -136,8 +144,8 @@ pub(crate) fn divergence(sampling: Sampling, rate: f64, shift: f64, order: f64) 
     line / (order - 1.0)
 }
 
-/// `ln Σ_k C(a, k) (1 - q)^(a-k) q^k e^(k (k-1) shift² / 2)`. As the binomial terms add up to 1, what each is above its own weight is added
-/// to 1, which does not cancel.
+/// `ln Σ_k C(a, k) (1 - q)^(a-k) q^k e^(k (k-1) shift² / 2)`. As the binomial terms add up to 1,
+/// what each is above its own weight is added to 1, which does not cancel.
 fn by_coin(rate: f64, shift: f64, order: u32) -> f64 {
     let (taken, left) = (libm::log(rate), libm::log1p(-rate));
     let (mut log_choices, mut excess) = (0.0, f64::NEG_INFINITY);
@@ -151,9 +159,9 @@ fn by_coin(rate: f64, shift: f64, order: u32) -> f64 {
     log_one_more(excess)
 }
 
-/// `ln(1 + Σ_j C(a, j) q^j b_j)` with `b_2 = min{4 (e^g(2) - 1), 2 e^g(2)}` and for `j > 2`
-/// `b_j = min{4 sqrt(B(j rounded down to even) B(j rounded up)), 2 e^g(j)}`, where `g(j) = j (j-1) shift² / 2` and `B(l)` is the `l`-th
-/// forward difference of `e^g` at 0.
+/// `ln(1 + Σ_j C(a, j) q^j b_j)` with `b_2 = min{4 (e^g(2) - 1), 2 e^g(2)}` and for `j > 2` `b_j =
+/// min{4 sqrt(B(j rounded down to even) B(j rounded up)), 2 e^g(j)}`, where
+/// `g(j) = j (j-1) shift² / 2` and `B(l)` is the `l`-th forward difference of `e^g` at 0.
 fn of_fixed_size(rate: f64, shift: f64, order: u32) -> f64 {
     let (taken, four, two) = (libm::log(rate), libm::log(4.0), libm::log(2.0));
     let differences: Vec<f64> = (0..=order.div_ceil(2))
@@ -173,8 +181,8 @@ fn of_fixed_size(rate: f64, shift: f64, order: u32) -> f64 {
     log_one_more(excess)
 }
 
-/// The log of the forward difference of an even order of `e^g` at 0, which is positive; infinite where its terms cancel so far that not
-/// six digits are left, so that the other bound is taken.
+/// The log of the forward difference of an even order of `e^g` at 0, which is positive; infinite
+/// where its terms cancel so far that not six digits are left, so that the other bound is taken.
 fn difference(order: u32, shift: f64) -> f64 {
     let largest = growth(order, shift);
     let (mut log_choices, mut sum, mut size) = (0.0, 0.0, 0.0f64);
@@ -235,8 +243,9 @@ mod tests {
         (epsilon, found.order)
     }
 
-    /// dp-accounting 0.6.0: `RdpAccountant` over the orders 2 to 256, adding or removing one, of Poisson-sampled Gaussian noise: rate, noise
-    /// over sensitivity, releases, delta, epsilon, order; then the nearly exact epsilon of its `PLDAccountant`.
+    /// dp-accounting 0.6.0: `RdpAccountant` over the orders 2 to 256, adding or removing one, of
+    /// Poisson-sampled Gaussian noise: rate, noise over sensitivity, releases, delta, epsilon,
+    /// order; then the nearly exact epsilon of its `PLDAccountant`.
     #[test]
     fn samples_by_coin_cost_what_a_published_accountant_says() {
         for (rate, noise, n, delta, epsilon, order, exact) in [
@@ -276,7 +285,8 @@ mod tests {
         }
     }
 
-    /// The same accountant, replacing one, of samples without replacement: 10 of 1000 and 100 of 1000.
+    /// The same accountant, replacing one, of samples without replacement: 10 of 1000 and 100 of
+    /// 1000.
     #[test]
     fn samples_of_a_fixed_size_cost_what_a_published_accountant_says() {
         for (rate, noise, n, epsilon, order) in [(0.01, 1.0, 1000, 3.576111, 6.0), (0.1, 2.0, 100, 5.379010, 5.0)] {
@@ -300,8 +310,8 @@ mod tests {
         }
     }
 
-    /// The definition, on a fine grid: of a sample by coin, the mass by which the law with somebody exceeds `e^epsilon` times the one without
-    /// is delta.
+    /// The definition, on a fine grid: of a sample by coin, the mass by which the law with somebody
+    /// exceeds `e^epsilon` times the one without is delta.
     #[test]
     fn the_stated_epsilon_of_one_release_is_exact() {
         for (rate, noise) in [(0.1, 1.0), (0.5, 0.7), (0.01, 0.5)] {
@@ -351,8 +361,8 @@ mod tests {
     }
 
     proptest! {
-        /// Neither a cancellation nor an overflow, whatever the numbers: divergences grow with the order and the rate, and never exceed the
-        /// noise alone.
+        /// Neither a cancellation nor an overflow, whatever the numbers: divergences grow with the
+        /// order and the rate, and never exceed the noise alone.
         #[test]
         fn divergences_are_in_order(rate in 1e-9f64..1.0, log_noise in -1.5f64..4.0, order in 1.1f64..256.0) {
             let noise = libm::exp(log_noise);

@@ -1,8 +1,8 @@
 //! Randomised response on each of many bits of which few are set.
 //!
-//! S. L. Warner. Randomized Response: A Survey Technique for Eliminating Evasive Answer Bias. JASA 1965, for every bit alone: each is
-//! flipped with probability `1 / (e^ε + 1)`. Bits that are not set are not gone through: how many stay before the next flipped one
-//! follows the geometric law.
+//! S. L. Warner. Randomized Response: A Survey Technique for Eliminating Evasive Answer Bias. JASA
+//! 1965, for every bit alone: each is flipped with probability `1 / (e^ε + 1)`. Bits that are not
+//! set are not gone through: how many stay before the next flipped one follows the geometric law.
 
 use crate::law::Law;
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError};
@@ -39,8 +39,9 @@ impl Mechanism for SparseBits {
     /// The places of the bits that are set then, ascending.
     type Release = Vec<u32>;
 
-    /// For each bit that is set whether it is flipped, by [`bernoulli`]; then one `u64` for each flipped place and one that leads
-    /// beyond the last. A place that was set before is passed over. Where the probability is 0, nothing is drawn.
+    /// For each bit that is set whether it is flipped, by [`bernoulli`]; then one `u64` for each
+    /// flipped place and one that leads beyond the last. A place that was set before is passed
+    /// over. Where the probability is 0, nothing is drawn.
     ///
     /// # Complexity
     ///
@@ -106,7 +107,8 @@ mod tests {
 
     const STABLE: [&[u32]; 4] = [&[3], &[0, 2, 5, 7], &[1, 2, 4, 7], &[1, 2, 4]];
 
-    /// Every bit, set or not, within 4 standard errors of its probability, and neighbouring ones independent.
+    /// Every bit, set or not, within 4 standard errors of its probability, and neighbouring ones
+    /// independent.
     #[test]
     fn each_bit_is_flipped_by_itself() {
         for epsilon in [1e-3, 1.0, 3.0] {

@@ -1,14 +1,16 @@
-//! An aggregation rule from another crate: `aggregation run median`, and every other command, knows it.
+//! An aggregation rule from another crate: `aggregation run median`, and every other command, knows
+//! it.
 
 use folkmoot::prelude::*;
 use folkmoot::rounds::{Rule, Updates};
 
-/// The median of each number, or of an even number of updates a point between the two in the middle.
-#[part(name = "Middle", about = "the middle of each coordinate, or near it")]
+/// The median of each number, or of an even number of updates a point between the two in the
+/// middle.
+#[component(name = "Middle", about = "the middle of each coordinate, or near it")]
 #[derive(Clone, Copy, Debug)]
 struct Middle {
     /// Where between the two in the middle: 0 is the lesser, 1 the greater.
-    #[part(default = 0.5, in = 0..=1)]
+    #[component(default = 0.5, in = 0..=1)]
     between: f64,
 }
 
@@ -27,7 +29,7 @@ impl Rule for Middle {
 fn main() -> std::process::ExitCode {
     let mut registry = folkmoot::shipped();
     registry
-        .add_part::<dyn Rule, Middle>()
+        .add_component::<dyn Rule, Middle>()
         .expect("no shipped rule is called so");
     registry
         .add_card("median", include_str!("../median.ron"))

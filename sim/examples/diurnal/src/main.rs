@@ -1,21 +1,22 @@
-//! An availability model from another crate: `diurnal run diurnal`, and every other command, knows it.
+//! An availability model from another crate: `diurnal run diurnal`, and every other command, knows
+//! it.
 
 use folkmoot::draws::unit;
 use folkmoot::engine::world::{Availability, Periodic, Presence, PresenceCursor};
 use folkmoot::prelude::*;
 
 /// Clients that are online for the same hours of every day, each in a time zone of its own.
-#[part(
+#[component(
     name = "Shifts",
     about = "the same hours of every day, each client in a time zone of its own"
 )]
 #[derive(Clone, Debug)]
 struct Shifts {
     /// How long a day is.
-    #[part(default = 86_400.0, in = 0.001..=1e9, unit = "s")]
+    #[component(default = 86_400.0, in = 0.001..=1e9, unit = "s")]
     day_s: f64,
     /// The share of it that a client is online.
-    #[part(default = 0.5, above = 0, at_most = 1)]
+    #[component(default = 0.5, above = 0, at_most = 1)]
     online_share: f64,
 }
 

@@ -49,7 +49,8 @@ fn it_runs_sweeps_is_drawn_and_verified() {
     let said = diurnal(&["sweep", "diurnal", "--quiet", "--out", sweep]).unwrap();
     assert_eq!(said, "");
     assert!(diurnal(&["plot", sweep]).unwrap().contains("figures"));
-    // With half of the clients asleep at any time, a round takes hours; with nobody away, less than a second.
+    // With half of the clients asleep at any time, a round takes hours; with nobody away, less than
+    // a second.
     let shown = diurnal(&["show", sweep]).unwrap();
     let takes = |arm: &str, unit: &str| {
         let line = shown.lines().find(|line| line.trim_start().starts_with(arm)).unwrap();

@@ -4,13 +4,15 @@ use folkmoot::classifiers::attacks::{Attack, Present, Target, add_attack};
 use folkmoot::classifiers::classifier::{Classifier, Held, Part};
 use folkmoot::prelude::*;
 
-/// The mean over classes of the recall on test nodes. It evaluates the model as an attack does, from above; `attacks` of a card names it.
-#[part(name = "BalancedAccuracy", about = "mean recall over classes on test nodes")]
+/// The mean over classes of the recall on test nodes. It evaluates the model as an attack does,
+/// from above; `attacks` of a card names it.
+#[component(name = "BalancedAccuracy", about = "mean recall over classes on test nodes")]
 #[derive(Clone, Copy, Debug)]
 struct BalancedAccuracy {}
 
 impl BalancedAccuracy {
-    /// The value of the models that `model` gives for clients, and the number of nodes that it is over.
+    /// The value of the models that `model` gives for clients, and the number of nodes that it is
+    /// over.
     fn value<'m>(classifier: &Classifier, held: &Held, model: impl Fn(usize) -> &'m [f32]) -> Option<(f64, u64)> {
         let n_classes = classifier.network().n_classes();
         let mut counts = vec![[0_u64; 2]; n_classes];

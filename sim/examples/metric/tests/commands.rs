@@ -1,4 +1,5 @@
-//! Every command knows a metric that another crate has added: headline, target, curve and explanation.
+//! Every command knows a metric that another crate has added: headline, target, curve and
+//! explanation.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

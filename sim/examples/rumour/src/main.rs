@@ -1,7 +1,7 @@
 //! A strategy from another crate: `rumour run rumour`, and every other command, knows it.
 //!
-//! A rumour starts at client 0. Whoever hears it for the first time tells `fanout` random clients and reports to the server, which ends
-//! the run when nobody has anything left to say.
+//! A rumour starts at client 0. Whoever hears it for the first time tells `fanout` random clients
+//! and reports to the server, which ends the run when nobody has anything left to say.
 
 use folkmoot::draws::index;
 use folkmoot::prelude::*;
@@ -31,11 +31,11 @@ messages! {
 }
 
 /// The parameters, as `strategy: Rumour(fanout: 3)`, which are the strategy as well.
-#[part(name = "Rumour", about = "a rumour among clients")]
+#[component(name = "Rumour", about = "a rumour among clients")]
 #[derive(Clone, Debug)]
 struct Rumour {
     /// Clients told by each who hears it.
-    #[part(default = 3, in = 1..=100)]
+    #[component(default = 3, in = 1..=100)]
     fanout: u32,
 }
 
@@ -115,7 +115,7 @@ impl Strategy for Rumour {
 /// Who watches from outside says how far it got.
 struct Reach;
 
-impl Study<Rumour> for Reach {
+impl Evaluator<Rumour> for Reach {
     fn after_round(&self, round: &Ended<'_, Rumour>, sheet: &mut Sheet) {
         let n = u64::from(round.setup.n_clients);
         let share = *round.server as f64 / n as f64;
@@ -141,7 +141,7 @@ impl Algorithm for Rumour {
     fn share(&self, (): &(), _: &Rumour, source: &Source<'_>) -> Result<Shared<Rumour>, StrategyError> {
         Ok(Shared {
             shards: Box::new(NoData(source.n_clients())),
-            study: Box::new(Reach),
+            evaluator: Box::new(Reach),
         })
     }
 }

@@ -25,7 +25,8 @@ fn a_strategy_of_another_crate_is_explained_runs_and_is_verified() {
     rumour(&["man", "--markdown", "--to", reference.to_str().unwrap()]);
     let row = "| spread | `rumour` | peer | `hops: u32` | The rumour, with the hops it has made. |";
     assert!(read("reference/Rumour.md").contains(row));
-    // Who is told by two others at random each: the share x that hears solves x = 1 - exp(-2x), 0.797.
+    // Who is told by two others at random each: the share x that hears solves x = 1 - exp(-2x),
+    // 0.797.
     let scores = read("scores.csv");
     let share: f64 = scores
         .lines()

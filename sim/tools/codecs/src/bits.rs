@@ -30,7 +30,8 @@ impl<'a> BitWriter<'a> {
         }
     }
 
-    /// A number of 1 or more in Elias's omega code: its bits, before them how many those are less one in the same way, down to 1; then 0.
+    /// A number of 1 or more in Elias's omega code: its bits, before them how many those are less
+    /// one in the same way, down to 1; then 0.
     pub fn put_omega(&mut self, n: u64) {
         let mut groups = Vec::with_capacity(6);
         let mut n = n.max(1);

@@ -3,21 +3,23 @@
 use crate::bits::{put_f32, take_f32};
 use crate::{Codec, Damaged, Shape, n_values};
 use folkmoot_draws::SimRng;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use half::{bf16, f16};
 
 /// Numbers as they are, four bytes each.
-#[part(name = "Plain", about = "numbers as they are, four bytes each")]
+#[component(name = "Plain", about = "numbers as they are, four bytes each")]
 #[derive(Clone, Copy, Debug)]
 pub struct Plain {}
 
-/// The nearest half-precision number (IEEE 754 binary16), ties to even. Beyond ±65 504 it is ±65 504.
-#[part(name = "Half", about = "half precision (f16), two bytes each")]
+/// The nearest half-precision number (IEEE 754 binary16), ties to even. Beyond ±65 504 it is ±65
+/// 504.
+#[component(name = "Half", about = "half precision (f16), two bytes each")]
 #[derive(Clone, Copy, Debug)]
 pub struct Half {}
 
-/// The nearest number with the exponent of `f32` and eight significant bits, ties to even; never beyond the greatest finite one.
-#[part(name = "Bfloat", about = "bfloat16, two bytes each")]
+/// The nearest number with the exponent of `f32` and eight significant bits, ties to even; never
+/// beyond the greatest finite one.
+#[component(name = "Bfloat", about = "bfloat16, two bytes each")]
 #[derive(Clone, Copy, Debug)]
 pub struct Bfloat {}
 

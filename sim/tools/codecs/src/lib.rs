@@ -1,10 +1,12 @@
 //! Codecs: how numbers that are learned become bytes, and what of them comes out again.
 //!
-//! A [`Codec`] is a part that a card names, such as `protocol: (uplink_codec: TopK(share: 0.01))`. It takes matrices as one vector, row after row, and
-//! gives whole bytes; what is counted of a message is what was written. Encoders draw from the stream they are given, decoders from
+//! A [`Codec`] is a part that a card names, such as `protocol: (uplink_codec: TopK(share: 0.01))`.
+//! It takes matrices as one vector, row after row, and gives whole bytes; what is counted of a
+//! message is what was written. Encoders draw from the stream they are given, decoders from
 //! nothing, so a message means the same wherever it is read.
 //!
-//! What an encoder leaves out is lost, unless its sender keeps it and adds it to what it sends next ([`feedback`]).
+//! What an encoder leaves out is lost, unless its sender keeps it and adds it to what it sends next
+//! ([`feedback`]).
 //!
 //! ```
 //! use folkmoot_codecs::{Codec, Qsgd};
@@ -40,7 +42,7 @@ pub use sparse::{Positions, RandomK, TopK};
 pub use uniform::{Rounding, Symbols, Uniform};
 
 use folkmoot_draws::SimRng;
-use folkmoot_parts::kind;
+use folkmoot_parts::component_type;
 use thiserror::Error;
 
 /// Rows and columns of a matrix.
@@ -67,7 +69,8 @@ pub enum Damaged {
 
 /// How numbers become bytes.
 pub trait Codec: Send + Sync {
-    /// Appends the encoding of `values`, which are finite and the entries of matrices of `shapes`, one after the other, each row by row.
+    /// Appends the encoding of `values`, which are finite and the entries of matrices of `shapes`,
+    /// one after the other, each row by row.
     ///
     /// Whatever is rounded at random is drawn from `rng`.
     fn encode(&self, values: &[f32], shapes: &[Shape], rng: &mut SimRng, out: &mut Vec<u8>);
@@ -92,7 +95,8 @@ pub trait Codec: Send + Sync {
         false
     }
 
-    /// Whether a model may be sent so, and not only the change of one: of a model nothing can be left out. Default: no.
+    /// Whether a model may be sent so, and not only the change of one: of a model nothing can be
+    /// left out. Default: no.
     fn suits_models(&self) -> bool {
         false
     }
@@ -102,19 +106,21 @@ pub trait Codec: Send + Sync {
         false
     }
 
-    /// Whether each number is packed by itself, behind what is common to its matrix: then a few of them can be sent behind the same. Their
-    /// number alone says how many bytes they take. Default: no.
+    /// Whether each number is packed by itself, behind what is common to its matrix: then a few of
+    /// them can be sent behind the same. Their number alone says how many bytes they take. Default:
+    /// no.
     fn packs_singly(&self) -> bool {
         false
     }
 
-    /// The most that an encoding's mean squared error comes to, as a share of the squared length of the `n_values` numbers of a matrix, where that is known. Default: it is not.
+    /// The most that an encoding's mean squared error comes to, as a share of the squared length of
+    /// the `n_values` numbers of a matrix, where that is known. Default: it is not.
     fn most_error(&self, _n_values: usize) -> Option<f64> {
         None
     }
 
-    /// What every sender of a round sends alike, where there is such: then what several send can be added up without being read, and secure
-    /// aggregation can hide it. Default: nothing.
+    /// What every sender of a round sends alike, where there is such: then what several send can be
+    /// added up without being read, and secure aggregation can hide it. Default: nothing.
     fn common(&self, _n_values: usize, _round: u32) -> Option<Common> {
         None
     }
@@ -129,15 +135,16 @@ pub struct Common {
     pub scale: f64,
 }
 
-kind!(Codec, "codec", Plain {});
+component_type!(Codec, "codec", Plain {});
 
-/// Encodes `values` and what `memory` has left of earlier ones, and keeps there what this encoding leaves out: the sum of all that was
-/// decoded and of the memory is that of all values, but for rounding.
+/// Encodes `values` and what `memory` has left of earlier ones, and keeps there what this encoding
+/// leaves out: the sum of all that was decoded and of the memory is that of all values, but for
+/// rounding.
 ///
 /// An empty memory is one of zeros.
 ///
-/// S. P. Karimireddy, Q. Rebjock, S. Stich, M. Jaggi. Error Feedback Fixes SignSGD and other Gradient Compression Schemes. ICML 2019,
-/// algorithm 2. <https://arxiv.org/abs/1901.09847>
+/// S. P. Karimireddy, Q. Rebjock, S. Stich, M. Jaggi. Error Feedback Fixes SignSGD and other
+/// Gradient Compression Schemes. ICML 2019, algorithm 2. <https://arxiv.org/abs/1901.09847>
 ///
 /// # Panics
 ///
@@ -161,7 +168,8 @@ pub fn feedback(
     remember(memory, &sent, -1.0);
 }
 
-/// Adds values times a sign to a memory, which stays finite: where a training diverges, what is kept may grow beyond the greatest number.
+/// Adds values times a sign to a memory, which stays finite: where a training diverges, what is
+/// kept may grow beyond the greatest number.
 pub fn remember(memory: &mut [f32], values: &[f32], sign: f32) {
     for (kept, x) in memory.iter_mut().zip(values) {
         *kept = (*kept + sign * x).clamp(f32::MIN, f32::MAX);

@@ -3,29 +3,33 @@
 use crate::bits::{put_f32, take_f32};
 use crate::{Codec, Damaged, Shape, finite, matrices, n_values};
 use folkmoot_draws::{SimRng, normal};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
-/// Each matrix `M` of `n` rows and `m` columns as `P Qᵀ`, where `P` (`n × rank`) has orthonormal columns that span `M` times a random matrix, and
-/// `Q = Mᵀ P`: `4 rank (n + m)` bytes. A matrix that would not become smaller is sent as it is.
+/// Each matrix `M` of `n` rows and `m` columns as `P Qᵀ`, where `P` (`n × rank`) has orthonormal
+/// columns that span `M` times a random matrix, and `Q = Mᵀ P`: `4 rank (n + m)` bytes. A matrix
+/// that would not become smaller is sent as it is.
 ///
-/// T. Vogels, S. P. Karimireddy, M. Jaggi. PowerSGD: Practical Low-Rank Gradient Compression for Distributed Optimization. NeurIPS 2019,
-/// algorithm 1. <https://arxiv.org/abs/1905.13727>. Deviation: the paper's workers average `P` and `Q` in two exchanges that depend on each
-/// other; here each client sends both of its own at once, from a matrix drawn anew, since who trains changes from round to round.
-#[part(
+/// T. Vogels, S. P. Karimireddy, M. Jaggi. PowerSGD: Practical Low-Rank Gradient Compression for
+/// Distributed Optimization. NeurIPS 2019, algorithm 1. <https://arxiv.org/abs/1905.13727>.
+/// Deviation: the paper's workers average `P` and `Q` in two exchanges that depend on each other;
+/// here each client sends both of its own at once, from a matrix drawn anew, since who trains
+/// changes from round to round.
+#[component(
     name = "LowRank",
     about = "matrices as products of two thin ones (after PowerSGD, Vogels et al. 2019)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct LowRank {
     /// The rank.
-    #[part(default = 2, in = 1..=1024)]
+    #[component(default = 2, in = 1..=1024)]
     pub rank: u32,
     /// How often `P` is improved by a multiplication with `M Mᵀ` before it is sent.
-    #[part(default = 0, in = 0..=16)]
+    #[component(default = 0, in = 0..=16)]
     pub iterations: u32,
-    /// Whether the sender keeps what is left out, and adds it to the next. In rounds it learns of what the network
-    /// loses and adds that, too, but not of what the server discards as late or as one too many.
-    #[part(default = true)]
+    /// Whether the sender keeps what is left out, and adds it to the next. In rounds it learns of
+    /// what the network loses and adds that, too, but not of what the server discards as late or as
+    /// one too many.
+    #[component(default = true)]
     pub feedback: bool,
 }
 
@@ -63,7 +67,8 @@ fn transposed_times(matrix: &[f32], p: &[f64], columns: usize, rank: usize) -> V
     q
 }
 
-/// Makes the columns orthonormal, one after the other (Gram and Schmidt, modified, twice); those that hang on others become 0.
+/// Makes the columns orthonormal, one after the other (Gram and Schmidt, modified, twice); those
+/// that hang on others become 0.
 fn orthonormalise(p: &mut [f64], rank: usize) {
     let dot = |p: &[f64], a: usize, b: usize| p.chunks_exact(rank).fold(0.0, |sum, row| sum + row[a] * row[b]);
     for r in 0..rank {

@@ -4,39 +4,41 @@ use crate::bits::{BitReader, BitWriter, put_f32, take_f32, whole_bytes, width};
 use crate::uniform::{Symbols, put_symbols, take_symbols};
 use crate::{Codec, Damaged, Shape, finite, matrices, n_values};
 use folkmoot_draws::{SimRng, unit};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
-/// Each number `v` as `r sign(v) l / levels`: `r` is the norm of its bucket, and `l` is `levels |v| / r`, rounded down or up at random so that the
-/// mean is `v`. The norms as `f32`s, then the signed levels.
+/// Each number `v` as `r sign(v) l / levels`: `r` is the norm of its bucket, and `l` is
+/// `levels |v| / r`, rounded down or up at random so that the mean is `v`. The norms as `f32`s,
+/// then the signed levels.
 ///
-/// D. Alistarh, D. Grubic, J. Li, R. Tomioka, M. Vojnovic. QSGD: Communication-Efficient SGD via Gradient Quantization and Encoding. NIPS 2017,
-/// section 3. <https://arxiv.org/abs/1610.02132>
-#[part(name = "Qsgd", about = "levels of a norm, unbiased (Alistarh et al. 2017)")]
+/// D. Alistarh, D. Grubic, J. Li, R. Tomioka, M. Vojnovic. QSGD: Communication-Efficient SGD via
+/// Gradient Quantization and Encoding. NIPS 2017, section 3. <https://arxiv.org/abs/1610.02132>
+#[component(name = "Qsgd", about = "levels of a norm, unbiased (Alistarh et al. 2017)")]
 #[derive(Clone, Copy, Debug)]
 pub struct Qsgd {
     /// Levels above 0, on either side.
-    #[part(default = 4, in = 1..=32_767)]
+    #[component(default = 4, in = 1..=32_767)]
     pub levels: u32,
     /// Numbers that share a norm; by default all of a matrix.
-    #[part(at_least = 1)]
+    #[component(at_least = 1)]
     pub bucket: Option<u32>,
     /// How levels are written.
     pub coding: Levels,
-    /// Whether the sender keeps what rounding takes away, and adds it to the next. In rounds it learns of what the network
-    /// loses and adds that, too, but not of what the server discards as late or as one too many.
-    #[part(default = false)]
+    /// Whether the sender keeps what rounding takes away, and adds it to the next. In rounds it
+    /// learns of what the network loses and adds that, too, but not of what the server discards as
+    /// late or as one too many.
+    #[component(default = false)]
     pub feedback: bool,
 }
 
 /// How signed levels are written.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Levels {
     /// `2 levels + 1` symbols of the same length.
     #[default]
     Fixed,
-    /// For each bucket how many are not 0, then for each of them how far it lies from the last, its sign and its level, by Elias's omega
-    /// code (the paper's section 3.2).
+    /// For each bucket how many are not 0, then for each of them how far it lies from the last, its
+    /// sign and its level, by Elias's omega code (the paper's section 3.2).
     Elias,
     /// By a range coder that learns on the way which are frequent, in each message anew.
     Range,

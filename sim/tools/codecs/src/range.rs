@@ -1,7 +1,9 @@
-//! A binary range coder whose probabilities follow what it has seen, and symbols as paths in a tree of its bits.
+//! A binary range coder whose probabilities follow what it has seen, and symbols as paths in a tree
+//! of its bits.
 //!
-//! G. N. N. Martin. Range encoding: an algorithm for removing redundancy from a digitised message. 1979. Carries are kept back as in the
-//! coder of LZMA (<https://www.7-zip.org/sdk.html>, its specification): probabilities of 11 bits that move by a 32nd.
+//! G. N. N. Martin. Range encoding: an algorithm for removing redundancy from a digitised message.
+//! 1979. Carries are kept back as in the coder of LZMA (<https://www.7-zip.org/sdk.html>, its
+//! specification): probabilities of 11 bits that move by a 32nd.
 
 use crate::Damaged;
 
@@ -95,7 +97,8 @@ impl<'a> Encoder<'a> {
         self.low = (self.low & 0x00ff_ffff) << 8;
     }
 
-    /// Writes what is kept back, but for bytes of 0 at the end: a decoder reads those where nothing is.
+    /// Writes what is kept back, but for bytes of 0 at the end: a decoder reads those where nothing
+    /// is.
     pub(crate) fn finish(mut self, start: usize) {
         for _ in 0..5 {
             self.shift();

@@ -3,22 +3,24 @@
 use crate::bits::{BitReader, BitWriter, put_f32, take_f32, whole_bytes};
 use crate::{Codec, Damaged, Shape, finite, matrices, n_values};
 use folkmoot_draws::SimRng;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
-/// Each number of a matrix as its sign times the mean size of the matrix's numbers, 0 as positive: a size as `f32` for each matrix, then a bit a
-/// number. Without what it leaves out being fed back, it need not converge.
+/// Each number of a matrix as its sign times the mean size of the matrix's numbers, 0 as positive:
+/// a size as `f32` for each matrix, then a bit a number. Without what it leaves out being fed back,
+/// it need not converge.
 ///
-/// S. P. Karimireddy, Q. Rebjock, S. Stich, M. Jaggi. Error Feedback Fixes SignSGD and other Gradient Compression Schemes. ICML 2019,
-/// algorithm 1. <https://arxiv.org/abs/1901.09847>
-#[part(
+/// S. P. Karimireddy, Q. Rebjock, S. Stich, M. Jaggi. Error Feedback Fixes SignSGD and other
+/// Gradient Compression Schemes. ICML 2019, algorithm 1. <https://arxiv.org/abs/1901.09847>
+#[component(
     name = "Sign",
     about = "a bit a number, and one size for each matrix (Karimireddy et al. 2019)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Sign {
-    /// Whether the sender keeps what is left out, and adds it to the next. In rounds it learns of what the network
-    /// loses and adds that, too, but not of what the server discards as late or as one too many.
-    #[part(default = true)]
+    /// Whether the sender keeps what is left out, and adds it to the next. In rounds it learns of
+    /// what the network loses and adds that, too, but not of what the server discards as late or as
+    /// one too many.
+    #[component(default = true)]
     pub feedback: bool,
 }
 

@@ -3,27 +3,30 @@
 use crate::bits::{BitReader, BitWriter, put_f32, take_f32, whole_bytes, width};
 use crate::{Codec, Common, Damaged, Shape, finite, n_values};
 use folkmoot_draws::{Purpose, SimRng, Streams, draw_first};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
-/// The numbers of greatest size, of equal ones the first: where they stand, then the numbers as `f32`s. All others are 0.
+/// The numbers of greatest size, of equal ones the first: where they stand, then the numbers as
+/// `f32`s. All others are 0.
 ///
-/// A. F. Aji, K. Heafield. Sparse Communication for Distributed Gradient Descent. EMNLP 2017. <https://arxiv.org/abs/1704.05021>
-#[part(name = "TopK", about = "the numbers of greatest size (Aji and Heafield 2017)")]
+/// A. F. Aji, K. Heafield. Sparse Communication for Distributed Gradient Descent. EMNLP 2017.
+/// <https://arxiv.org/abs/1704.05021>
+#[component(name = "TopK", about = "the numbers of greatest size (Aji and Heafield 2017)")]
 #[derive(Clone, Copy, Debug)]
 pub struct TopK {
     /// So large a share of all numbers is sent, at least one.
-    #[part(default = 0.01, above = 0, at_most = 1)]
+    #[component(default = 0.01, above = 0, at_most = 1)]
     pub share: f64,
     /// How it is said where they stand.
     pub positions: Positions,
-    /// Whether the sender keeps the others, and adds them to the next. In rounds it learns of what the network
-    /// loses and adds that, too, but not of what the server discards as late or as one too many.
-    #[part(default = true)]
+    /// Whether the sender keeps the others, and adds them to the next. In rounds it learns of what
+    /// the network loses and adds that, too, but not of what the server discards as late or as one
+    /// too many.
+    #[component(default = true)]
     pub feedback: bool,
 }
 
 /// How it is said where numbers stand.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Positions {
     /// As so many bits each as tell all positions apart.
@@ -35,20 +38,24 @@ pub enum Positions {
     Elias,
 }
 
-/// As many numbers as [`TopK`] sends, drawn at random: a seed of eight bytes by which both sides draw where they stand, then the numbers as
-/// `f32`s. Under secure aggregation all clients of a round draw by the round's number, and no seed is sent.
+/// As many numbers as [`TopK`] sends, drawn at random: a seed of eight bytes by which both sides
+/// draw where they stand, then the numbers as `f32`s. Under secure aggregation all clients of a
+/// round draw by the round's number, and no seed is sent.
 ///
-/// J. Konečný, H. B. McMahan, F. X. Yu, P. Richtárik, A. T. Suresh, D. Bacon. Federated Learning: Strategies for Improving Communication
-/// Efficiency. 2016, section 2 (random mask). <https://arxiv.org/abs/1610.05492>
-#[part(name = "RandomK", about = "numbers drawn at random (Konečný et al. 2016)")]
+/// J. Konečný, H. B. McMahan, F. X. Yu, P. Richtárik, A. T. Suresh, D. Bacon. Federated Learning:
+/// Strategies for Improving Communication Efficiency. 2016, section 2 (random mask).
+/// <https://arxiv.org/abs/1610.05492>
+#[component(name = "RandomK", about = "numbers drawn at random (Konečný et al. 2016)")]
 #[derive(Clone, Copy, Debug)]
 pub struct RandomK {
     /// So large a share of all numbers is sent, at least one.
-    #[part(default = 0.01, above = 0, at_most = 1)]
+    #[component(default = 0.01, above = 0, at_most = 1)]
     pub share: f64,
-    /// Whether the sender keeps the others, and adds them to the next; otherwise what is sent is divided by the share, so that its mean over draws
-    /// is right. In rounds it learns of what the network loses and adds that, too, but not of what the server discards as late or as one too many.
-    #[part(default = false)]
+    /// Whether the sender keeps the others, and adds them to the next; otherwise what is sent is
+    /// divided by the share, so that its mean over draws is right. In rounds it learns of what the
+    /// network loses and adds that, too, but not of what the server discards as late or as one too
+    /// many.
+    #[component(default = false)]
     pub feedback: bool,
 }
 

@@ -138,7 +138,8 @@ fn cut_and_lengthened_encodings_are_refused() {
     }
 }
 
-/// Lengths as in P. Elias. Universal codeword sets and representations of the integers. IEEE Transactions on Information Theory 21, 1975.
+/// Lengths as in P. Elias. Universal codeword sets and representations of the integers. IEEE
+/// Transactions on Information Theory 21, 1975.
 #[test]
 fn omega_codes_have_the_lengths_of_elias() {
     let lengths = [1, 2, 4, 8, 16, 32, 100, 1000, 65536].map(omega_len);
@@ -252,8 +253,8 @@ fn stochastic_rounding_is_right_in_the_mean() {
     }
 }
 
-/// With one level and one bucket: at most `min(d / s², √d / s)` times the square of the norm (the paper's lemma 3.1), and `s (s + √d)` numbers
-/// that are not 0 in the mean.
+/// With one level and one bucket: at most `min(d / s², √d / s)` times the square of the norm (the
+/// paper's lemma 3.1), and `s (s + √d)` numbers that are not 0 in the mean.
 #[test]
 fn qsgd_keeps_within_the_bounds_of_its_lemma() {
     let (d, n_draws) = (1_000, 200);
@@ -372,7 +373,8 @@ fn a_matrix_of_that_rank_comes_back() {
     assert!(decoded.iter().zip(&matrix).all(|(a, b)| (a - b).abs() < 1e-5));
 }
 
-/// Codecs that send numbers as they are lose nothing of whole ones; others round what they send and what they keep.
+/// Codecs that send numbers as they are lose nothing of whole ones; others round what they send and
+/// what they keep.
 #[test]
 fn with_feedback_nothing_is_lost() {
     let shapes = [[4, 5], [1, 7]];

@@ -4,28 +4,29 @@ use crate::bits::{BitReader, BitWriter, put_f32, take_f32, whole_bytes};
 use crate::range::{Decoder, Encoder, Tree};
 use crate::{Codec, Damaged, Shape, finite, matrices, n_values};
 use folkmoot_draws::{SimRng, unit};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
-/// Each number as one of `2^bits` levels, evenly from the least to the greatest number of its matrix: the least and the step as `f32`s for
-/// each matrix, then the levels.
-#[part(name = "Uniform", about = "even levels of 1 to 16 bits for each matrix")]
+/// Each number as one of `2^bits` levels, evenly from the least to the greatest number of its
+/// matrix: the least and the step as `f32`s for each matrix, then the levels.
+#[component(name = "Uniform", about = "even levels of 1 to 16 bits for each matrix")]
 #[derive(Clone, Copy, Debug)]
 pub struct Uniform {
     /// Bits of a level.
-    #[part(default = 8, in = 1..=16)]
+    #[component(default = 8, in = 1..=16)]
     pub bits: u32,
     /// To which of its two levels a number goes.
     pub rounding: Rounding,
     /// How levels are written.
     pub symbols: Symbols,
-    /// Whether the sender keeps what rounding takes away, and adds it to the next. In rounds it learns of what the network
-    /// loses and adds that, too, but not of what the server discards as late or as one too many.
-    #[part(default = false)]
+    /// Whether the sender keeps what rounding takes away, and adds it to the next. In rounds it
+    /// learns of what the network loses and adds that, too, but not of what the server discards as
+    /// late or as one too many.
+    #[component(default = false)]
     pub feedback: bool,
 }
 
 /// To which of its two levels a number goes.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     /// To the nearer one; halves go up.
@@ -36,7 +37,7 @@ pub enum Rounding {
 }
 
 /// How levels are written.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symbols {
     /// With all their bits.

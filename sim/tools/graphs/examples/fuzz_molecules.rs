@@ -1,10 +1,12 @@
-//! Feeds random SMILES texts and tables of molecules to their readers: no panic, no hang, and every graph is sound.
+//! Feeds random SMILES texts and tables of molecules to their readers: no panic, no hang, and every
+//! graph is sound.
 //!
 //! `cargo run --release -p folkmoot-graphs --example fuzz_molecules -- 10000000 [seed [folder]]`
 //!
-//! Half the texts are strings of pieces of SMILES, half are mutations of valid ones; tables are mutated likewise and go
-//! through a file in `folder` (the system's folder for temporary files by default; one in memory is fastest). The slowest text
-//! is printed at the end. Of tables the same number is read as of texts.
+//! Half the texts are strings of pieces of SMILES, half are mutations of valid ones; tables are
+//! mutated likewise and go through a file in `folder` (the system's folder for temporary files by
+//! default; one in memory is fastest). The slowest text is printed at the end. Of tables the same
+//! number is read as of texts.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_types,

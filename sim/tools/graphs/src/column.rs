@@ -1,8 +1,9 @@
 //! Numbers side by side, in memory of our own or in a file that is mapped into it.
 //!
-//! A mapped column is checked block by block when it is first read, so that opening a large file reads next to nothing of it. A
-//! block that is not what was written reads as zeros, which index whatever the numbers may index, and [`Column::damage`] says so:
-//! whoever runs on the data asks at the end, and has no result then.
+//! A mapped column is checked block by block when it is first read, so that opening a large file
+//! reads next to nothing of it. A block that is not what was written reads as zeros, which index
+//! whatever the numbers may index, and [`Column::damage`] says so: whoever runs on the data asks at
+//! the end, and has no result then.
 
 use std::fmt;
 use std::ops::Range;
@@ -42,7 +43,8 @@ impl<T: Pod> Column<T> {
     /// If they are not within the column.
     #[inline(always)]
     pub(crate) fn slice(&self, range: Range<usize>) -> &[T] {
-        // Walks ask for a few numbers of an owned column millions of times; whatever a mapped one needs is kept out of their way.
+        // Walks ask for a few numbers of an owned column millions of times; whatever a mapped one
+        // needs is kept out of their way.
         match self {
             Column::Owned(values) => &values[range],
             Column::Mapped(section, place) => mapped(section, place, range),

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::DataError;
 use crate::sources::how_to_get;
 
-/// An ordered list of folders, each with the origin of its name (`--data`, `FOLKMOOT_DATA`, `./data`).
+/// An ordered list of folders, each with the origin of its name (`--data`, `FOLKMOOT_DATA`,
+/// `./data`).
 ///
 /// The binary fills it in; nothing here reads arguments or the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +31,8 @@ impl DataDirs {
         self.dirs.iter().map(|(origin, dir)| (origin.as_str(), dir.as_path()))
     }
 
-    /// The first folder's `relative` file or folder that exists; an absolute path is taken as it stands.
+    /// The first folder's `relative` file or folder that exists; an absolute path is taken as it
+    /// stands.
     ///
     /// # Errors
     /// [`DataError::Missing`], which lists every place looked in and how to get the set, as far as

@@ -1,8 +1,9 @@
 //! A data set after reading: graphs with what is known about their nodes, edges and wholes.
 //!
-//! Nodes of several graphs are numbered through: graph `g` owns the positions [`Dataset::node_range`]`(g)` of features,
-//! labels and splits, and the positions [`Dataset::arc_range`]`(g)` of edge labels. Everything a reader dropped or changed is
-//! in `notes`, with counts, and nothing is dropped without a note.
+//! Nodes of several graphs are numbered through: graph `g` owns the positions
+//! [`Dataset::node_range`]`(g)` of features, labels and splits, and the positions
+//! [`Dataset::arc_range`]`(g)` of edge labels. Everything a reader dropped or changed is in
+//! `notes`, with counts, and nothing is dropped without a note.
 
 mod class_split;
 mod fingerprint;
@@ -24,19 +25,23 @@ pub struct Dataset {
     pub graphs: Vec<Graph>,
     /// One row per node, over all graphs in order.
     pub features: Option<Features>,
-    /// Ranges of columns of `features`, ascending, that are functions of who is joined to whom, such as an atom's degree.
+    /// Ranges of columns of `features`, ascending, that are functions of who is joined to whom,
+    /// such as an atom's degree.
     pub structural_columns: Vec<Range<u32>>,
     /// The classes of each node, over all graphs in order.
     pub node_labels: Option<Labels>,
     /// One class per arc, over all graphs in order, each in the order of [`Graph::arcs`].
     pub edge_labels: Option<Vec<u32>>,
-    /// The class of each graph; `None` for a node-level set, and for one with several tasks or missing labels.
+    /// The class of each graph; `None` for a node-level set, and for one with several tasks or
+    /// missing labels.
     pub graph_labels: Option<Vec<u32>>,
-    /// What each graph has besides its class, such as the compiler of a function's binary; `None` where nothing is known.
+    /// What each graph has besides its class, such as the compiler of a function's binary; `None`
+    /// where nothing is known.
     pub graph_properties: Option<Properties>,
     /// The labels of each graph for one or more binary tasks, some of them missing.
     pub graph_tasks: Option<TaskLabels>,
-    /// How many classes the learning task has: of graphs if they are labelled, else of nodes; 0 without a task.
+    /// How many classes the learning task has: of graphs if they are labelled, else of nodes; 0
+    /// without a task.
     pub n_classes: usize,
     /// The published split, if the files hold one.
     pub splits: Option<Splits>,
@@ -44,11 +49,13 @@ pub struct Dataset {
     pub node_ids: Option<Vec<u32>>,
     /// What reading or generating changed, with counts, each one sentence.
     pub notes: Vec<String>,
-    /// The fingerprint, where the file that the set was read from states it. A set made of parts of another has none.
+    /// The fingerprint, where the file that the set was read from states it. A set made of parts of
+    /// another has none.
     pub fingerprint_on_file: Option<String>,
 }
 
-/// Which nodes (or graphs) train, validate and test; masks of equal length, disjoint but not covering all.
+/// Which nodes (or graphs) train, validate and test; masks of equal length, disjoint but not
+/// covering all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Splits {
     /// Whether each item trains.
@@ -177,7 +184,8 @@ impl Dataset {
         start..start + self.graphs[graph_idx].n_arcs()
     }
 
-    /// The set on some nodes of its single graph (ascending, distinct); notes stay, and node ids are carried along.
+    /// The set on some nodes of its single graph (ascending, distinct); notes stay, and node ids
+    /// are carried along.
     ///
     /// # Panics
     /// If the set is graph-level or a node does not exist.
@@ -212,7 +220,8 @@ impl Dataset {
         }
     }
 
-    /// The set with more edges in its single graph: pairs of different nodes that have none, each without direction and of weight 1.
+    /// The set with more edges in its single graph: pairs of different nodes that have none, each
+    /// without direction and of weight 1.
     ///
     /// # Errors
     /// [`GraphError`] for a node that does not exist, or too many edges.
@@ -257,17 +266,19 @@ impl Dataset {
         kept
     }
 
-    /// A BLAKE3 hash, in hexadecimal, of everything parsed: graphs, features, labels, splits and ids, but neither name nor notes.
+    /// A BLAKE3 hash, in hexadecimal, of everything parsed: graphs, features, labels, splits and
+    /// ids, but neither name nor notes.
     ///
-    /// It names the content, not the file: line ends, compression or the order of lines do not change it. A mapped file states it,
-    /// and is not read for it.
+    /// It names the content, not the file: line ends, compression or the order of lines do not
+    /// change it. A mapped file states it, and is not read for it.
     pub fn fingerprint(&self) -> String {
         self.fingerprint_on_file
             .clone()
             .unwrap_or_else(|| fingerprint::of(self))
     }
 
-    /// What is wrong with as much of a mapped file as has been read, if anything is: then nothing that was made of the set counts.
+    /// What is wrong with as much of a mapped file as has been read, if anything is: then nothing
+    /// that was made of the set counts.
     pub fn damage(&self) -> Option<DataError> {
         let features = || self.features.as_ref().and_then(Features::damage);
         let labels = || self.node_labels.as_ref().and_then(Labels::damage);
@@ -278,7 +289,8 @@ impl Dataset {
             .or_else(labels)
     }
 
-    /// Rows of (what, value) with the counts that a reader of a paper compares: for `folkmoot show`.
+    /// Rows of (what, value) with the counts that a reader of a paper compares: for
+    /// `folkmoot show`.
     pub fn describe(&self) -> Vec<(String, String)> {
         let mut rows = vec![("name".to_string(), self.name.clone())];
         let mut row = |what: &str, value: String| rows.push((what.to_string(), value));

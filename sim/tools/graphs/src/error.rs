@@ -22,7 +22,6 @@ pub enum DataError {
     /// The file exists but cannot be read.
     #[error("{} cannot be read: {source}", .path.display())]
     Read {
-        /// The file.
         path: PathBuf,
         /// What the system says.
         source: io::Error,
@@ -30,7 +29,6 @@ pub enum DataError {
     /// A text file breaks a rule of its format.
     #[error("{}:{line}: {message}", .path.display())]
     Line {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
@@ -40,7 +38,6 @@ pub enum DataError {
     /// A file breaks a rule of its format that belongs to no single line.
     #[error("{}: {message}", .path.display())]
     Format {
-        /// The file.
         path: PathBuf,
         /// The rule and what was found.
         message: String,
@@ -122,7 +119,6 @@ pub enum GraphError {
         from: u32,
         /// Target of the pair.
         to: u32,
-        /// Its weight.
         weight: f32,
     },
     /// One edge is listed with two weights.
@@ -148,7 +144,6 @@ pub enum LabelError {
     /// A label for a node that does not exist.
     #[error("a label names node {node}, but the graph has nodes 0..{n_nodes} only")]
     Node {
-        /// The node named.
         node: u32,
         /// How many nodes there are.
         n_nodes: u32,
@@ -156,9 +151,7 @@ pub enum LabelError {
     /// A class that does not exist.
     #[error("node {node} has class {class}, but classes must be below {n_classes}")]
     Class {
-        /// The node named.
         node: u32,
-        /// Its class.
         class: u32,
         /// How many classes there are.
         n_classes: u32,

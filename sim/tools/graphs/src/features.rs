@@ -9,7 +9,6 @@ use crate::labels::rows_hold;
 /// The features of all nodes of a data set, shape `(n_rows, n_columns)`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Features {
-    /// Every value stored.
     Dense(DenseRows),
     /// Only the non-zero values stored: bags of words have a few dozen among thousands of columns.
     Sparse(SparseRows),
@@ -72,9 +71,11 @@ pub struct SparseRows {
 }
 
 impl SparseRows {
-    /// Builds a matrix from one list of `(column, value)` per row, each sorted by column and without repetition.
+    /// Builds a matrix from one list of `(column, value)` per row, each sorted by column and
+    /// without repetition.
     ///
-    /// Returns `None` if a column is not below `n_columns`, out of order or repeated, or if there are over `u32::MAX` values.
+    /// Returns `None` if a column is not below `n_columns`, out of order or repeated, or if there
+    /// are over `u32::MAX` values.
     pub fn from_rows<R: AsRef<[(u32, f32)]>>(n_columns: u32, rows: &[R]) -> Option<SparseRows> {
         let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
         for row in rows {
@@ -94,7 +95,8 @@ impl SparseRows {
         ))
     }
 
-    /// A matrix of row bounds that ascend from 0 to the number of values, and columns below `n_columns` and values of all rows.
+    /// A matrix of row bounds that ascend from 0 to the number of values, and columns below
+    /// `n_columns` and values of all rows.
     pub(crate) fn of_columns(
         n_columns: u32,
         offsets: Column<u32>,

@@ -1,7 +1,9 @@
-//! Random graphs, simple and undirected but for control flow, drawn on one thread, the same for the same stream.
+//! Random graphs, simple and undirected but for control flow, drawn on one thread, the same for the
+//! same stream.
 //!
-//! Each generator is one function of its checked parameters and a stream. Degrees that a model leaves at 0 can be lifted to
-//! `min_degree` afterwards ([`Lift`]); every repair has a bound, and what it added is noted in the data set.
+//! Each generator is one function of its checked parameters and a stream. Degrees that a model
+//! leaves at 0 can be lifted to `min_degree` afterwards ([`Lift`]); every repair has a bound, and
+//! what it added is noted in the data set.
 
 mod barabasi_albert;
 mod control_flow;
@@ -41,13 +43,15 @@ pub(crate) fn pair(key: u64) -> (u32, u32) {
     ((key >> 32) as u32, key as u32)
 }
 
-/// After this many rounds [`distinct_edges`] is content with fewer edges: a model that keeps drawing the same ones has no more.
+/// After this many rounds [`distinct_edges`] is content with fewer edges: a model that keeps
+/// drawing the same ones has no more.
 const MAX_ROUNDS: u32 = 24;
 
-/// Draws edges until `n_edges` distinct ones without self loops are there, or [`MAX_ROUNDS`] rounds have passed.
+/// Draws edges until `n_edges` distinct ones without self loops are there, or [`MAX_ROUNDS`] rounds
+/// have passed.
 ///
-/// Each round draws as many candidates as are missing, so the edges kept follow the law of `draw` given that they differ.
-/// Returned sorted, 8 bytes an edge.
+/// Each round draws as many candidates as are missing, so the edges kept follow the law of `draw`
+/// given that they differ. Returned sorted, 8 bytes an edge.
 fn distinct_edges(n_edges: usize, rng: &mut SimRng, mut draw: impl FnMut(&mut SimRng) -> (u32, u32)) -> Vec<u64> {
     let mut edges: Vec<u64> = Vec::with_capacity(n_edges);
     for _ in 0..MAX_ROUNDS {

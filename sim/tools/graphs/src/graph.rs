@@ -1,11 +1,15 @@
-//! Graphs in compressed sparse rows: the one form in which every other part of this crate sees a graph.
+//! Graphs in compressed sparse rows: the one form in which every other part of this crate sees a
+//! graph.
 //!
-//! A [`Graph`] owns sorted rows of targets, optional weights parallel to them, and whether it is directed. It promises that
-//! no arc occurs twice, that an undirected graph holds every edge in both rows, and that every id is below `n_nodes`. What
-//! was dropped on the way is counted in [`Cleaned`], so that a reader can report it. Labels and features live in
-//! [`Dataset`](crate::Dataset), because a graph of a million nodes must not pay for what it does not have.
+//! A [`Graph`] owns sorted rows of targets, optional weights parallel to them, and whether it is
+//! directed. It promises that no arc occurs twice, that an undirected graph holds every edge in
+//! both rows, and that every id is below `n_nodes`. What was dropped on the way is counted in
+//! [`Cleaned`], so that a reader can report it. Labels and features live in
+//! [`Dataset`](crate::Dataset), because a graph of a million nodes must not pay for what it does
+//! not have.
 //!
-//! The rows are in memory, or in a file that is mapped into it and then read where somebody looks ([`Column`]).
+//! The rows are in memory, or in a file that is mapped into it and then read where somebody looks
+//! ([`Column`]).
 
 mod rows;
 
@@ -17,7 +21,8 @@ use rows::{Rows, View};
 
 /// A graph over the nodes `0..n_nodes`, in compressed sparse rows.
 ///
-/// The row of node `u` is its list of targets (all neighbours if the graph is undirected), ascending and without repetition.
+/// The row of node `u` is its list of targets (all neighbours if the graph is undirected),
+/// ascending and without repetition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     /// Row bounds, of length `n_nodes + 1`.
@@ -35,7 +40,8 @@ pub struct Cleaned {
     pub self_loops: usize,
     /// Pairs that had occurred before in the same direction.
     pub repeated: usize,
-    /// Distinct pairs `(v, u)` of an undirected graph whose other direction `(u, v)` was listed too: each edge was written twice.
+    /// Distinct pairs `(v, u)` of an undirected graph whose other direction `(u, v)` was listed
+    /// too: each edge was written twice.
     pub mirrored: usize,
 }
 
@@ -90,8 +96,9 @@ impl GraphBuilder {
     /// Builds a weighted graph; `weights` is parallel to `pairs`.
     ///
     /// # Errors
-    /// As [`build`](Self::build), and [`GraphError::WeightCount`], [`GraphError::Weight`] for a weight that is not finite, and
-    /// [`GraphError::Conflict`] when one edge is listed with two weights: choosing one would be a guess.
+    /// As [`build`](Self::build), and [`GraphError::WeightCount`], [`GraphError::Weight`] for a
+    /// weight that is not finite, and [`GraphError::Conflict`] when one edge is listed with two
+    /// weights: choosing one would be a guess.
     pub fn build_weighted(self, pairs: &[(u32, u32)], weights: &[f32]) -> Result<(Graph, Cleaned), GraphError> {
         if weights.len() != pairs.len() {
             return Err(GraphError::WeightCount {
@@ -153,7 +160,8 @@ impl GraphBuilder {
 }
 
 impl Graph {
-    /// Builds a graph from node pairs; repeated pairs and self loops are dropped ([`GraphBuilder::build`] also counts them).
+    /// Builds a graph from node pairs; repeated pairs and self loops are dropped
+    /// ([`GraphBuilder::build`] also counts them).
     ///
     /// # Errors
     /// [`GraphError::NodeOutOfRange`] and [`GraphError::TooManyArcs`].
@@ -185,7 +193,8 @@ impl Graph {
         Graph::of_columns((rows.offsets.into(), rows.targets.into()), weights, directed, n_edges)
     }
 
-    /// A graph whose rows somebody else has checked: bounds that ascend from 0 to the number of targets, targets that are nodes.
+    /// A graph whose rows somebody else has checked: bounds that ascend from 0 to the number of
+    /// targets, targets that are nodes.
     pub(crate) fn of_columns(
         (offsets, targets): (Column<u32>, Column<u32>),
         weights: Option<Column<f32>>,
@@ -220,12 +229,14 @@ impl Graph {
         self.offsets.len() - 1
     }
 
-    /// How many edges there are: arcs if the graph is directed, otherwise unordered pairs, each counted once.
+    /// How many edges there are: arcs if the graph is directed, otherwise unordered pairs, each
+    /// counted once.
     pub fn n_edges(&self) -> usize {
         self.n_edges
     }
 
-    /// How many stored arcs there are: twice the edges of an undirected graph (a kept self loop is one arc).
+    /// How many stored arcs there are: twice the edges of an undirected graph (a kept self loop is
+    /// one arc).
     pub fn n_arcs(&self) -> usize {
         self.targets.len()
     }
@@ -238,7 +249,8 @@ impl Graph {
     /// How many targets `u` has; for an undirected graph its number of neighbours.
     ///
     /// # Panics
-    /// If `u` is not below `n_nodes`, as all methods that take a node do: ids come from the graph itself.
+    /// If `u` is not below `n_nodes`, as all methods that take a node do: ids come from the graph
+    /// itself.
     pub fn degree(&self, u: u32) -> usize {
         self.arc_range(u).len()
     }
@@ -249,7 +261,8 @@ impl Graph {
         self.targets.slice(self.arc_range(u))
     }
 
-    /// The weights of the arcs of `u`, parallel to [`neighbours`](Self::neighbours); `None` if the graph is unweighted.
+    /// The weights of the arcs of `u`, parallel to [`neighbours`](Self::neighbours); `None` if the
+    /// graph is unweighted.
     pub fn weights(&self, u: u32) -> Option<&[f32]> {
         let range = self.arc_range(u);
         self.weights.as_ref().map(|weights| weights.slice(range))
@@ -260,7 +273,8 @@ impl Graph {
         self.weights.is_some()
     }
 
-    /// The positions of `u`'s arcs among all arcs: arc-wise arrays such as edge labels are indexed by them.
+    /// The positions of `u`'s arcs among all arcs: arc-wise arrays such as edge labels are indexed
+    /// by them.
     pub fn arc_range(&self, u: u32) -> Range<usize> {
         let u = u as usize;
         let bounds = self.offsets.slice(u..u + 2);
@@ -282,7 +296,8 @@ impl Graph {
         self.arcs().filter(move |(u, v)| self.directed || u <= v)
     }
 
-    /// The row bounds, of length `n_nodes + 1`: node `u` owns the arcs `offsets[u]..offsets[u + 1]`.
+    /// The row bounds, of length `n_nodes + 1`: node `u` owns the arcs
+    /// `offsets[u]..offsets[u + 1]`.
     pub fn offsets(&self) -> &[u32] {
         self.offsets.all()
     }
@@ -309,7 +324,8 @@ impl Graph {
         Graph::symmetric(merged.expect("taking a mean does not fail"))
     }
 
-    /// The same graph with more edges, in both directions and of weight 1; those that it has stay as they are.
+    /// The same graph with more edges, in both directions and of weight 1; those that it has stay
+    /// as they are.
     ///
     /// # Errors
     /// As [`GraphBuilder::build`].
@@ -348,7 +364,8 @@ impl Graph {
     /// The subgraph on `nodes` (ascending, distinct); node `i` of the result is `nodes[i]`.
     ///
     /// # Complexity
-    /// O(sum of the nodes' degrees × log n) time; no array of the whole graph's size, so a million neighbourhoods are cheap.
+    /// O(sum of the nodes' degrees × log n) time; no array of the whole graph's size, so a million
+    /// neighbourhoods are cheap.
     pub fn induced(&self, nodes: &[u32]) -> Graph {
         self.placed(nodes, |node| nodes.binary_search(&node).ok().map(|at| at as u32))
     }

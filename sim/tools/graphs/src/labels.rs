@@ -15,7 +15,8 @@ impl Labels {
     /// Collects `(node, class)` pairs; a pair given twice counts once.
     ///
     /// # Errors
-    /// [`LabelError`] for a node that is not below `n_nodes` or a class that is not below `n_classes`.
+    /// [`LabelError`] for a node that is not below `n_nodes` or a class that is not below
+    /// `n_classes`.
     pub fn from_pairs(n_nodes: u32, n_classes: u32, pairs: &[(u32, u32)]) -> Result<Labels, LabelError> {
         if let Some(&(node, _)) = pairs.iter().find(|(node, _)| *node >= n_nodes) {
             return Err(LabelError::Node { node, n_nodes });
@@ -50,7 +51,8 @@ impl Labels {
         Labels::from_pairs(classes.len() as u32, n_classes, &pairs)
     }
 
-    /// Labels of row bounds that ascend from 0 to the number of classes, and the classes of all rows, below `n_classes`.
+    /// Labels of row bounds that ascend from 0 to the number of classes, and the classes of all
+    /// rows, below `n_classes`.
     pub(crate) fn of_columns(offsets: Column<u32>, classes: Column<u32>, n_classes: u32) -> Labels {
         Labels {
             offsets,
@@ -109,7 +111,8 @@ impl Labels {
         sizes
     }
 
-    /// The labels of `nodes` only; row `i` of the result is `nodes[i]`. The number of classes stays.
+    /// The labels of `nodes` only; row `i` of the result is `nodes[i]`. The number of classes
+    /// stays.
     pub fn select(&self, nodes: &[u32]) -> Labels {
         let mut offsets = vec![0];
         let mut classes = Vec::new();
@@ -136,7 +139,8 @@ impl Labels {
     }
 }
 
-/// Whether row bounds ascend from 0 to the number of ids, and the ids of each row ascend and stay below `n`.
+/// Whether row bounds ascend from 0 to the number of ids, and the ids of each row ascend and stay
+/// below `n`.
 pub(crate) fn rows_hold(offsets: &[u32], ids: &[u32], n: u32) -> bool {
     let row_holds = |bounds: &[u32]| {
         let row = ids.get(bounds[0] as usize..bounds[1] as usize);

@@ -1,7 +1,8 @@
 //! Graphs, data-set readers, generators and partitioners.
 //!
-//! A card's field `dataset:` is a [`DatasetSpec`]; [`DatasetSpec::load`] reads or draws a [`Dataset`]: one or more [`Graph`]s
-//! with [`Features`], [`Labels`] and [`Splits`]. A card's field `partition:` is a [`PartitionSpec`], which divides the set into a
+//! A card's field `dataset:` is a [`DatasetSpec`]; [`DatasetSpec::load`] reads or draws a
+//! [`Dataset`]: one or more [`Graph`]s with [`Features`], [`Labels`] and [`Splits`]. A card's field
+//! `partition:` is a [`PartitionSpec`], which divides the set into a
 //! [`Partition`]: for each client the nodes, or the graphs, that it can see. [`measures`] has what others compute from shapes.
 //!
 //! ```
@@ -16,9 +17,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Promises: any file, however damaged, gives a message and never a panic; nothing is dropped without a note that counts it;
-//! equal content has an equal [`Dataset::fingerprint`]; generators and partitioners depend on their stream alone and on no
-//! system library. This crate knows nothing of the engine or of who uses it.
+//! Promises: any file, however damaged, gives a message and never a panic; nothing is dropped
+//! without a note that counts it; equal content has an equal [`Dataset::fingerprint`]; generators
+//! and partitioners depend on their stream alone and on no system library. This crate knows nothing
+//! of the engine or of who uses it.
 
 mod column;
 mod data_dirs;

@@ -1,5 +1,5 @@
-//! A data set as one file of fixed layout that is mapped into memory: opening it takes milliseconds, and of its arcs only those
-//! pages are read that somebody looks at.
+//! A data set as one file of fixed layout that is mapped into memory: opening it takes
+//! milliseconds, and of its arcs only those pages are read that somebody looks at.
 //!
 //! | at  | bytes   | what (numbers are little-endian)                                                  |
 //! |-----|---------|-----------------------------------------------------------------------------------|
@@ -14,15 +14,19 @@
 //! | 104 | 24 each | sections, by ascending kind: kind, where it starts, its bytes                     |
 //! |     | 32 each | BLAKE3 of each block of 64 KiB of the first section, then of the second, and so on |
 //!
-//! Sections follow each other, each from the next multiple of 4,096 on, with zeros between them that belong to the section before.
-//! Their content is in `Kind`. Row bounds have 32 bits as everywhere in this crate: a graph of more arcs takes more than 16 GiB for
-//! its targets alone. All other sizes and places have 64.
+//! Sections follow each other, each from the next multiple of 4,096 on, with zeros between them
+//! that belong to the section before. Their content is in `Kind`. Row bounds have 32 bits as
+//! everywhere in this crate: a graph of more arcs takes more than 16 GiB for its targets alone. All
+//! other sizes and places have 64.
 //!
-//! **What is checked when.** Opening checks the header, that every section lies where it must and is as long as the others say, and
-//! that row bounds ascend; it reads row bounds, splits, and what there is one of for each arc or graph, such as classes. Targets, weights, features and the nodes' labels
-//! are checked a block at a time when they are first read: the digest, and that ids are nodes, columns or classes (`Section`). So
-//! whoever holds some of the nodes, or some of the graphs, reads their pages. The fingerprint is believed, so that a run need not read all to know
-//! it; [`verify`] believes nothing, and checks besides that rows ascend and that an undirected graph has both arcs of each edge.
+//! **What is checked when.** Opening checks the header, that every section lies where it must and
+//! is as long as the others say, and that row bounds ascend; it reads row bounds, splits, and what
+//! there is one of for each arc or graph, such as classes. Targets, weights, features and the
+//! nodes' labels are checked a block at a time when they are first read: the digest, and that ids
+//! are nodes, columns or classes (`Section`). So whoever holds some of the nodes, or some of the
+//! graphs, reads their pages. The fingerprint is believed, so that a run need not read all to know
+//! it; [`verify`] believes nothing, and checks besides that rows ascend and that an undirected
+//! graph has both arcs of each edge.
 
 mod map;
 mod read;
@@ -70,7 +74,6 @@ enum Kind {
     FeatureValues,
     /// Row bounds of the nodes' classes.
     LabelOffsets,
-    /// The nodes' classes.
     LabelClasses,
     /// A class for each arc.
     EdgeLabels,
@@ -80,7 +83,8 @@ enum Kind {
     GraphProperties,
     /// For each graph and task 0 for no, 1 for yes, 2 for not known.
     GraphTasks,
-    /// For each node, or graph, 1 if it trains, 2 if it validates, 3 if it tests, 0 if none of them.
+    /// For each node, or graph, 1 if it trains, 2 if it validates, 3 if it tests, 0 if none of
+    /// them.
     Splits,
     /// The nodes' ids at the source.
     NodeIds,
@@ -107,7 +111,6 @@ impl Kind {
     ];
 }
 
-/// The description's form.
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Description {

@@ -9,7 +9,8 @@ use crate::Graph;
 /// The hop distance of a node that cannot be reached, in [`hops_from`].
 pub const UNREACHABLE: u32 = u32::MAX;
 
-/// The number of arcs on a shortest path from `source` to every node, shape `(n_nodes,)`; [`UNREACHABLE`] where there is none.
+/// The number of arcs on a shortest path from `source` to every node, shape `(n_nodes,)`;
+/// [`UNREACHABLE`] where there is none.
 ///
 /// # Panics
 /// If `source` is not below `n_nodes`.
@@ -35,8 +36,9 @@ pub fn hops_from(graph: &Graph, source: u32) -> Vec<u32> {
     hops
 }
 
-/// The modularity of a division into groups (Newman & Girvan 2004): of all edges the share inside groups, less what degrees alone would give.
-/// `group_of` names the group of each node; directions and weights are ignored, and a graph without edges has 0.
+/// The modularity of a division into groups (Newman & Girvan 2004): of all edges the share inside
+/// groups, less what degrees alone would give. `group_of` names the group of each node; directions
+/// and weights are ignored, and a graph without edges has 0.
 ///
 /// # Panics
 /// If `group_of` is not as long as there are nodes.
@@ -74,7 +76,8 @@ pub fn ego(graph: &Graph, centre: u32, hops: u32) -> Vec<u32> {
     nodes
 }
 
-/// Finds the neighbourhoods of many centres with one array of marks: each search costs what it visits, not `n_nodes`.
+/// Finds the neighbourhoods of many centres with one array of marks: each search costs what it
+/// visits, not `n_nodes`.
 #[derive(Clone, Debug)]
 pub struct EgoSearch {
     /// The number of the last search that met each node.
@@ -94,7 +97,8 @@ impl EgoSearch {
     /// Replaces `nodes` by the nodes within `hops` arcs of `centre`, ascending.
     ///
     /// # Panics
-    /// If `centre` is not below the graph's `n_nodes`, or the graph is larger than promised to [`new`](Self::new).
+    /// If `centre` is not below the graph's `n_nodes`, or the graph is larger than promised to
+    /// [`new`](Self::new).
     pub fn search(&mut self, graph: &Graph, centre: u32, hops: u32, nodes: &mut Vec<u32>) {
         if self.n_searches == u32::MAX {
             self.met.fill(0);
@@ -157,7 +161,8 @@ pub fn components(graph: &Graph) -> Components {
     found
 }
 
-/// The nodes of the largest component, ascending; of several equally large ones, the one with the smallest node.
+/// The nodes of the largest component, ascending; of several equally large ones, the one with the
+/// smallest node.
 pub fn largest_component(graph: &Graph) -> Vec<u32> {
     let found = components(graph);
     let Some(most) = found.sizes.iter().max() else {
@@ -176,11 +181,8 @@ pub fn largest_component(graph: &Graph) -> Vec<u32> {
 /// How the degrees of a graph are spread; all zero for a graph without nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DegreeStats {
-    /// The smallest degree.
     pub min: usize,
-    /// The largest degree.
     pub max: usize,
-    /// Arcs per node.
     pub mean: f64,
     /// The lower median.
     pub median: usize,
@@ -206,7 +208,8 @@ pub fn degree_stats(graph: &Graph) -> DegreeStats {
     }
 }
 
-/// The nodes without any arc, neither out nor in, ascending. A node whose only arc is a kept self loop is not isolated.
+/// The nodes without any arc, neither out nor in, ascending. A node whose only arc is a kept self
+/// loop is not isolated.
 pub fn isolated_nodes(graph: &Graph) -> Vec<u32> {
     let mut touched: Vec<bool> = (0..graph.n_nodes() as u32).map(|u| graph.degree(u) > 0).collect();
     for &v in graph.targets() {

@@ -1,7 +1,9 @@
-//! Pairs of graphs for similarity learning: for every graph one of its own class and one of another.
+//! Pairs of graphs for similarity learning: for every graph one of its own class and one of
+//! another.
 //!
-//! PPGM trains so (its published code; the paper says nothing): a pair matches if both graphs are variants of one function. One
-//! epoch visits every training graph once; validation and test pairs are drawn once and kept.
+//! PPGM trains so (its published code; the paper says nothing): a pair matches if both graphs are
+//! variants of one function. One epoch visits every training graph once; validation and test pairs
+//! are drawn once and kept.
 
 use folkmoot_draws::SimRng;
 use rand::RngExt;
@@ -47,10 +49,12 @@ pub struct PairSampler {
 }
 
 impl PairSampler {
-    /// A sampler of pairs among `items` (ascending, distinct); `labels` has the class of every graph of the set.
+    /// A sampler of pairs among `items` (ascending, distinct); `labels` has the class of every
+    /// graph of the set.
     ///
     /// # Errors
-    /// [`PairError`] for an item without a label, and if all items are of one class: then there is no other to draw from.
+    /// [`PairError`] for an item without a label, and if all items are of one class: then there is
+    /// no other to draw from.
     ///
     /// # Complexity
     /// O(n_labels + n_items) time.
@@ -93,14 +97,16 @@ impl PairSampler {
         self.by_class.iter().filter(|members| members.len() == 1).count()
     }
 
-    /// The pairs of one epoch, `2 × n_items`: for each item, in random order, a matching pair and then one that does not match.
+    /// The pairs of one epoch, `2 × n_items`: for each item, in random order, a matching pair and
+    /// then one that does not match.
     ///
-    /// The matching partner is uniform among the other items of the class. The other class is uniform among those that have
-    /// items, and the partner uniform within it, so that classes with many variants are not favoured.
+    /// The matching partner is uniform among the other items of the class. The other class is
+    /// uniform among those that have items, and the partner uniform within it, so that classes with
+    /// many variants are not favoured.
     ///
     /// # Determinism
-    /// Shuffles the items once, then draws two or three values of `0..n` an item (no first one where an item is alone in its
-    /// class), in the order of the pairs.
+    /// Shuffles the items once, then draws two or three values of `0..n` an item (no first one
+    /// where an item is alone in its class), in the order of the pairs.
     pub fn epoch(&self, rng: &mut SimRng) -> Vec<Pair> {
         let mut order: Vec<usize> = (0..self.items.len()).collect();
         order.shuffle(rng);
@@ -140,7 +146,6 @@ pub enum PairError {
     /// An item that has no label.
     #[error("pairs are wanted for graph {item}, but only graphs 0..{n_items} have a class")]
     Item {
-        /// The item.
         item: u32,
         /// How many items are labelled.
         n_items: usize,

@@ -1,9 +1,10 @@
 //! Dividing a data set among clients.
 //!
-//! A [`Partition`] lists for each client all that it can see: nodes of a node-level set, graphs of a graph-level one. Shards
-//! are ascending. They are an exact cover (every item in exactly one shard), except for [`PartitionSpec::KHop`] and
-//! [`PartitionSpec::Overlapping`], and for [`PartitionSpec::File`] where the card says so. A partition may add edges to the graph that it divides
-//! ([`PartitionSpec::StructureSkew`]).
+//! A [`Partition`] lists for each client all that it can see: nodes of a node-level set, graphs of
+//! a graph-level one. Shards are ascending. They are an exact cover (every item in exactly one
+//! shard), except for [`PartitionSpec::KHop`] and [`PartitionSpec::Overlapping`], and for
+//! [`PartitionSpec::File`] where the card says so. A partition may add edges to the graph that it
+//! divides ([`PartitionSpec::StructureSkew`]).
 
 mod communities;
 mod deal;
@@ -28,10 +29,12 @@ pub use spec::{Balance, Centres, Cover, PartitionSpec, Property};
 
 /// A rule that divides data sets; third parties can add their own.
 pub trait Partitioner: Send + Sync {
-    /// Divides `dataset`; called once for each run, before any client exists. Files that it reads are looked for in `dirs`.
+    /// Divides `dataset`; called once for each run, before any client exists. Files that it reads
+    /// are looked for in `dirs`.
     ///
     /// # Errors
-    /// [`PartitionError`] if the rule does not fit the data set, or a file is not what it should be; nothing is left behind.
+    /// [`PartitionError`] if the rule does not fit the data set, or a file is not what it should
+    /// be; nothing is left behind.
     ///
     /// # Determinism
     /// The result may depend on the arguments, and what files hold, only.
@@ -41,7 +44,8 @@ pub trait Partitioner: Send + Sync {
 /// The items of every client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Partition {
-    /// Bounds of the shards in `items`; `None` if shard `k` is item `k` alone, which then costs 4 bytes a client.
+    /// Bounds of the shards in `items`; `None` if shard `k` is item `k` alone, which then costs 4
+    /// bytes a client.
     bounds: Option<Vec<u32>>,
     items: Vec<u32>,
     centres: Option<Vec<u32>>,
@@ -76,7 +80,8 @@ impl Partition {
         Ok(partition)
     }
 
-    /// As [`from_shards`](Self::from_shards) of `rule`, but none may be empty; `why` says how that comes and what to do.
+    /// As [`from_shards`](Self::from_shards) of `rule`, but none may be empty; `why` says how that
+    /// comes and what to do.
     fn without_empty(shards: Vec<Vec<u32>>, rule: &'static str, why: &str) -> Result<Partition, PartitionError> {
         match shards.iter().position(Vec::is_empty) {
             None => Partition::from_shards(shards),
@@ -99,7 +104,8 @@ impl Partition {
         Ok(())
     }
 
-    /// The same shards of a graph to which `edges` are added: pairs of nodes that have none. [`Dataset::with_edges`] is what clients then hold.
+    /// The same shards of a graph to which `edges` are added: pairs of nodes that have none.
+    /// [`Dataset::with_edges`] is what clients then hold.
     pub fn with_added_edges(mut self, edges: Vec<(u32, u32)>) -> Partition {
         self.added = edges;
         self
@@ -142,7 +148,8 @@ impl Partition {
         }
     }
 
-    /// The node that client `client_idx` is: the centre of its neighbourhood, or its only node; `None` if it is not one node.
+    /// The node that client `client_idx` is: the centre of its neighbourhood, or its only node;
+    /// `None` if it is not one node.
     ///
     /// # Panics
     /// If `client_idx` is not below [`n_clients`](Self::n_clients).
@@ -181,7 +188,6 @@ pub enum PartitionError {
     TooFewItems {
         /// How many items there are.
         n_items: usize,
-        /// How many clients.
         n_clients: u32,
         /// The least number of items of a client.
         min_size: u32,
@@ -189,7 +195,6 @@ pub enum PartitionError {
     /// The rule needs something that the data set does not have.
     #[error("partition {rule} needs {what}")]
     Needs {
-        /// Which rule.
         rule: &'static str,
         /// What it needs and what to do about it.
         what: &'static str,
@@ -197,7 +202,6 @@ pub enum PartitionError {
     /// Some client would have nothing.
     #[error("partition {rule} leaves client {client} of {n_clients} without any item: {why}")]
     Empty {
-        /// Which rule.
         rule: &'static str,
         /// The first such client.
         client: usize,
@@ -212,11 +216,9 @@ pub enum PartitionError {
              partition.n_clients, or set partition.balance: Whole"
     )]
     Slack {
-        /// The slack.
         slack: u32,
         /// Nodes for each client, rounded down.
         share: usize,
-        /// How many clients.
         n_clients: u32,
     },
     /// The file of a partition is not there or not what it should be.
@@ -236,7 +238,6 @@ pub enum PartitionError {
              dataset.largest_component they are numbered within it"
     )]
     NoSuchCentre {
-        /// The centre.
         node: u32,
         /// How many nodes there are.
         n_nodes: usize,

@@ -1,4 +1,5 @@
-//! What a data set looks like in numbers: sizes, degrees, components, labels, and how alike neighbours are.
+//! What a data set looks like in numbers: sizes, degrees, components, labels, and how alike
+//! neighbours are.
 
 use crate::measures::components;
 use crate::{Dataset, Graph};
@@ -6,13 +7,10 @@ use crate::{Dataset, Graph};
 /// How numbers are spread; all zero where there is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
-    /// The least.
     pub min: usize,
     /// The lower median.
     pub median: usize,
-    /// The mean.
     pub mean: f64,
-    /// The greatest.
     pub max: usize,
 }
 
@@ -35,11 +33,13 @@ pub struct Profile {
     pub graph_sizes: Option<(Spread, Spread)>,
     /// Columns of features, and the share of entries that are not zero.
     pub features: Option<(usize, f64)>,
-    /// How many items have each label, with the label's name: classes of nodes, or classes or tasks of graphs.
+    /// How many items have each label, with the label's name: classes of nodes, or classes or tasks
+    /// of graphs.
     pub labels: Vec<(String, usize)>,
     /// How many items could have one: labelled nodes, or graphs.
     pub n_labelled: usize,
-    /// The share of edges between labelled nodes whose ends have a class in common; none without such an edge.
+    /// The share of edges between labelled nodes whose ends have a class in common; none without
+    /// such an edge.
     pub homophily: Option<f64>,
 }
 
@@ -103,7 +103,8 @@ impl Profile {
         }
     }
 
-    /// How many nodes have each degree, in steps that double: 0, 1, 2 to 3, 4 to 7, and so on up to the greatest.
+    /// How many nodes have each degree, in steps that double: 0, 1, 2 to 3, 4 to 7, and so on up to
+    /// the greatest.
     pub fn degree_steps(&self) -> Vec<(usize, usize, usize)> {
         let mut steps: Vec<(usize, usize, usize)> = Vec::new();
         let mut least = 0;

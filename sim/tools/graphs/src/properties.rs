@@ -1,7 +1,9 @@
-//! Properties of whole graphs beside their class: what an inference attack tries to read off a representation.
+//! Properties of whole graphs beside their class: what an inference attack tries to read off a
+//! representation.
 //!
-//! A property is a combination of facets, such as the compiler and the optimisation level of a binary. Classes are the joint
-//! combinations, as the published evaluation of PPGM attacks them; [`Properties::facet`] gives the classes of one facet alone.
+//! A property is a combination of facets, such as the compiler and the optimisation level of a
+//! binary. Classes are the joint combinations, as the published evaluation of PPGM attacks them;
+//! [`Properties::facet`] gives the classes of one facet alone.
 
 /// The property of each graph: one value of each facet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,9 +17,11 @@ pub struct Properties {
 }
 
 impl Properties {
-    /// Properties of graphs; `values[c]` are the values of class `c`, one per facet, and `classes` the class of each graph.
+    /// Properties of graphs; `values[c]` are the values of class `c`, one per facet, and `classes`
+    /// the class of each graph.
     ///
-    /// Returns `None` if a row of `values` is not as long as `facets`, occurs twice, or a class is not below `values.len()`.
+    /// Returns `None` if a row of `values` is not as long as `facets`, occurs twice, or a class is
+    /// not below `values.len()`.
     pub fn new(facets: &[&str], values: Vec<Vec<String>>, classes: Vec<u32>) -> Option<Properties> {
         let whole = values.iter().all(|row| row.len() == facets.len());
         let distinct = (1..values.len()).all(|at| !values[..at].contains(&values[at]));
@@ -29,7 +33,8 @@ impl Properties {
         })
     }
 
-    /// The joint class of each graph, shape `(n_graphs,)`, each below [`n_classes`](Self::n_classes).
+    /// The joint class of each graph, shape `(n_graphs,)`, each below
+    /// [`n_classes`](Self::n_classes).
     pub fn classes(&self) -> &[u32] {
         &self.classes
     }
@@ -52,7 +57,8 @@ impl Properties {
         self.values[class as usize].join(" ")
     }
 
-    /// One facet alone, its values numbered by first appearance among the joint classes; `None` if there is no such facet.
+    /// One facet alone, its values numbered by first appearance among the joint classes; `None` if
+    /// there is no such facet.
     pub fn facet(&self, name: &str) -> Option<Properties> {
         let at = self.facets.iter().position(|facet| facet == name)?;
         let mut values: Vec<Vec<String>> = Vec::new();

@@ -1,4 +1,5 @@
-//! Readers of graph files, one file each. A new format is one more file here and one arm in `DatasetSpec::load`.
+//! Readers of graph files, one file each. A new format is one more file here and one arm in
+//! `DatasetSpec::load`.
 //!
 //! Each reader turns bytes into a [`Dataset`](crate::Dataset), counts in its notes whatever it
 //! cleaned, and answers any input, truncated or random, with a [`DataError`](crate::DataError): it
@@ -32,7 +33,8 @@ pub(crate) use npz::read_npz;
 pub(crate) use text::{Text, fields};
 pub(crate) use tudataset::{Brought, read_tudataset};
 
-/// Shared by the tests of all readers: files in a fresh folder, and the real data where there is any.
+/// Shared by the tests of all readers: files in a fresh folder, and the real data where there is
+/// any.
 #[cfg(test)]
 pub(crate) mod test_files {
     pub(crate) use super::testing::real_data;

@@ -1,28 +1,31 @@
 //! Normalisation of features that are counts.
 
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use ndarray::Array2;
 
 use crate::Features;
 
 /// What becomes of counts before learning.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountScaling {
-    /// Nothing: the counts as the files hold them, up to 1,517 in the published sets. No paper states a normalisation.
+    /// Nothing: the counts as the files hold them, up to 1,517 in the published sets. No paper
+    /// states a normalisation.
     #[default]
     Raw,
     /// `ln(1 + count)`: value by value, so a device needs to know nothing of any other.
     Log,
     /// Mean 0 and variance 1 for every column; a constant column becomes 0.
     ///
-    /// Mean and variance are taken over all nodes of the whole set, graphs for validation and test included, so each device
-    /// would have to tell its own: not for a run that claims that nothing but the messages leaves a device.
+    /// Mean and variance are taken over all nodes of the whole set, graphs for validation and test
+    /// included, so each device would have to tell its own: not for a run that claims that nothing
+    /// but the messages leaves a device.
     Standard,
 }
 
 impl CountScaling {
-    /// Scales counts (finite, at least 0) in place; sparse features are left as they are by `Raw` and become dense otherwise.
+    /// Scales counts (finite, at least 0) in place; sparse features are left as they are by `Raw`
+    /// and become dense otherwise.
     ///
     /// # Determinism
     /// Sums are `f64` in ascending order of nodes; logarithms come from `libm`.
@@ -49,7 +52,8 @@ fn standardise(counts: &mut Array2<f32>) {
             sum + centred * centred
         });
         let deviation = (squares / n).sqrt();
-        // The mean of equal values may be off by rounding, and their deviation then is not 0 but nothing beside them.
+        // The mean of equal values may be off by rounding, and their deviation then is not 0 but
+        // nothing beside them.
         let constant = column.iter().all(|value| *value == column[0]);
         column.mapv_inplace(|value| {
             if constant {

@@ -4,7 +4,8 @@ use thiserror::Error;
 
 /// For each graph and task: yes, no, or not measured.
 ///
-/// A loss or a score takes the [`known`](Self::known) entries of a row only; a missing entry is not a negative one.
+/// A loss or a score takes the [`known`](Self::known) entries of a row only; a missing entry is not
+/// a negative one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskLabels {
     names: Vec<String>,
@@ -13,7 +14,8 @@ pub struct TaskLabels {
 }
 
 impl TaskLabels {
-    /// `values` has the entries of the first graph for all tasks, then those of the second, and so on.
+    /// `values` has the entries of the first graph for all tasks, then those of the second, and so
+    /// on.
     ///
     /// # Errors
     /// [`TaskError`] without tasks, or if the values do not divide among them.

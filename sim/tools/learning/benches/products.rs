@@ -1,7 +1,9 @@
-//! Products of dense matrices beside those of `matrixmultiply` and `gemm` (which `faer` multiplies with), on one thread, for the shapes
-//! that training has; throughput is in operations, two for each of the `m · k · n` products.
+//! Products of dense matrices beside those of `matrixmultiply` and `gemm` (which `faer` multiplies
+//! with), on one thread, for the shapes that training has; throughput is in operations, two for
+//! each of the `m · k · n` products.
 //!
-//! `cargo bench -p folkmoot-learning --bench products`. The two libraries add in an order of their own, so their bits are others.
+//! `cargo bench -p folkmoot-learning --bench products`. The two libraries add in an order of their
+//! own, so their bits are others.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use folkmoot_draws::{Rng, SeedableRng, SimRng};
@@ -15,11 +17,12 @@ use std::hint::black_box;
 )]
 mod product;
 
-/// A product that occurs: whether its left factor is read by columns, as for the gradient of weights, which is a sum over all rows; `m`,
-/// `k`, `n`; and where it occurs.
+/// A product that occurs: whether its left factor is read by columns, as for the gradient of
+/// weights, which is a sum over all rows; `m`, `k`, `n`; and where it occurs.
 ///
-/// Those of PPGM are seven tenths of the operations in a step of the bench `ppgm`, which are 466.8 million. Counted in one step: 64 times
-/// 90 × 100 × 100, 32 times its gradient, 72 times each of the three with 32, twice 80 × 200 × 400, 14 times 10 × 100 × 400.
+/// Those of PPGM are seven tenths of the operations in a step of the bench `ppgm`, which are 466.8
+/// million. Counted in one step: 64 times 90 × 100 × 100, 32 times its gradient, 72 times each of
+/// the three with 32, twice 80 × 200 × 400, 14 times 10 × 100 × 400.
 const SHAPES: [(bool, usize, usize, usize, &str); 12] = [
     (false, 20, 16, 16, "FedAvg, a layer"),
     (false, 34, 34, 64, "FGCL, a noisy graph's messages"),
@@ -130,7 +133,8 @@ fn gemm(shape: Shape, a: &Left<'_>, b: &[f32], c: &mut [f32]) {
     }
 }
 
-/// The most that one thread's core can do: multiplications that are added to sums in registers, with nothing to load.
+/// The most that one thread's core can do: multiplications that are added to sums in registers,
+/// with nothing to load.
 mod peak {
     use multiversion::multiversion;
     use multiversion::target::match_target;

@@ -1,4 +1,5 @@
-//! Skip-gram in words/s on a corpus of BlogCatalog's size class: 10 312 vertices under a power law, walks of 40.
+//! Skip-gram in words/s on a corpus of BlogCatalog's size class: 10 312 vertices under a power law,
+//! walks of 40.
 
 use std::hint::black_box;
 
@@ -8,7 +9,8 @@ use folkmoot_learning::skip_gram::{Corpus, OutputLayer, SkipGram};
 
 const N_VERTICES: u32 = 10_312;
 
-/// `n_walks` walks of 40 vertices, the density of vertex `v` in proportion to `1 / sqrt(v)`: the first has about 0.5 %.
+/// `n_walks` walks of 40 vertices, the density of vertex `v` in proportion to `1 / sqrt(v)`: the
+/// first has about 0.5 %.
 fn corpus(n_walks: usize) -> Corpus {
     let mut rng = SimRng::seed_from_u64(1);
     let mut corpus = Corpus::with_capacity(n_walks, n_walks * 40);

@@ -1,9 +1,10 @@
-//! One step of training: forward, backward, Adam, on one thread, for the two graph classifiers of the budget and for the shapes
-//! that contrastive and matching training have.
+//! One step of training: forward, backward, Adam, on one thread, for the two graph classifiers of
+//! the budget and for the shapes that contrastive and matching training have.
 //!
-//! Graphs are random, of fixed seeds. `ppgm_pair` is three layers of GCN at width 100, attention of 8 codes, attention of
-//! the other side's messages and an LSTM, for both graphs of a pair; `fgcl` is two noisy views and 10 negatives of 34 nodes
-//! through two layers of GCN at width 64 with InfoNCE and cross entropy.
+//! Graphs are random, of fixed seeds. `ppgm_pair` is three layers of GCN at width 100, attention of
+//! 8 codes, attention of the other side's messages and an LSTM, for both graphs of a pair; `fgcl`
+//! is two noisy views and 10 negatives of 34 nodes through two layers of GCN at width 64 with
+//! InfoNCE and cross entropy.
 
 use std::hint::black_box;
 
@@ -155,7 +156,8 @@ fn contrasting(c: &mut Criterion) {
     });
 }
 
-/// What a round costs for each client of a small model: its model loaded, one step of gradient descent, its update summed.
+/// What a round costs for each client of a small model: its model loaded, one step of gradient
+/// descent, its update summed.
 fn clients(c: &mut Criterion) {
     const N_CLIENTS: usize = 100;
     let mut rng = SimRng::seed_from_u64(5);

@@ -1,6 +1,7 @@
 //! The weighted mean of models: the server's part of federated averaging.
 //!
-//! H. B. McMahan et al. Communication-Efficient Learning of Deep Networks from Decentralized Data. AISTATS 2017, algorithm 1.
+//! H. B. McMahan et al. Communication-Efficient Learning of Deep Networks from Decentralized Data.
+//! AISTATS 2017, algorithm 1.
 
 use crate::kernels::moments;
 
@@ -8,7 +9,8 @@ const BLOCK: usize = 1024;
 
 /// A sum of models in double precision, to which one client after the other is added.
 ///
-/// The order of the additions is the caller's: in ascending order of clients the result is the same for any number of threads.
+/// The order of the additions is the caller's: in ascending order of clients the result is the same
+/// for any number of threads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Average {
     sums: Vec<f64>,
@@ -30,7 +32,8 @@ impl Average {
     /// Adds a model, or an update of one, with a weight such as its number of samples.
     ///
     /// # Panics
-    /// If its length differs from that of the models before, or the weight is negative or not finite.
+    /// If its length differs from that of the models before, or the weight is negative or not
+    /// finite.
     pub fn add(&mut self, model: &[f32], weight: f64) {
         self.add_all(&[(model, weight)]);
     }
@@ -65,7 +68,8 @@ impl Average {
         self.weight
     }
 
-    /// The weighted sums so far, not yet divided by [`weight`](Self::weight); empty before the first model.
+    /// The weighted sums so far, not yet divided by [`weight`](Self::weight); empty before the
+    /// first model.
     pub fn sums(&self) -> &[f64] {
         &self.sums
     }

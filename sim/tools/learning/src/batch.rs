@@ -1,9 +1,11 @@
-//! Several graphs as one: block-diagonal arcs, features below each other, and where each graph's nodes are.
+//! Several graphs as one: block-diagonal arcs, features below each other, and where each graph's
+//! nodes are.
 
 use crate::kernels::sparse;
 use crate::{Adjacency, Csr, Tape, Var};
 
-/// Features narrower than this, or with more than one number in so many that is not 0, are multiplied as they are: faster, and nobody has to look for zeros.
+/// Features narrower than this, or with more than one number in so many that is not 0, are
+/// multiplied as they are: faster, and nobody has to look for zeros.
 const WIDE: usize = 64;
 const SCARCE: usize = 8;
 /// How many numbers of a row are looked at together.
@@ -27,7 +29,6 @@ pub struct Batch {
 /// Some nodes of a graph.
 #[derive(Clone, Debug, PartialEq)]
 struct Nodes {
-    /// Ascending.
     nodes: Vec<u32>,
     n_all: usize,
 }
@@ -47,8 +48,9 @@ impl Batch {
         }
     }
 
-    /// One graph whose nodes bring no features but what a layer that sums over neighbours makes of them, of shape `(n_nodes, n_features)`:
-    /// nobody who holds the graph need know the features of all neighbours. Only a layer that begins with such sums can read it.
+    /// One graph whose nodes bring no features but what a layer that sums over neighbours makes of
+    /// them, of shape `(n_nodes, n_features)`: nobody who holds the graph need know the features of
+    /// all neighbours. Only a layer that begins with such sums can read it.
     ///
     /// # Panics
     /// If the adjacency is not square or the sums do not fit it.
@@ -77,9 +79,10 @@ impl Batch {
         (self.sums, self.nonzeros, self.scarce_sums, self.of) = (None, None, None, None);
     }
 
-    /// Makes this the part of one graph from which the rows of the nodes `wanted` follow after so many propagations: the nodes within that
-    /// many hops, and the arcs into all but the outermost, whose own rows mean nothing behind the first. With what the whole keeps of them. False,
-    /// and nothing of use, where that is more than half of the nodes.
+    /// Makes this the part of one graph from which the rows of the nodes `wanted` follow after so
+    /// many propagations: the nodes within that many hops, and the arcs into all but the outermost,
+    /// whose own rows mean nothing behind the first. With what the whole keeps of them. False, and
+    /// nothing of use, where that is more than half of the nodes.
     ///
     /// # Panics
     /// If there is no such node, or more than one graph.
@@ -159,14 +162,16 @@ impl Batch {
         (self.sums, self.nonzeros, self.scarce_sums, self.of) = (None, None, None, None);
     }
 
-    /// Looks for the features that are not 0 once and keeps them until the batch changes, if they are wide and such are few, as in bags of words: a layer that
-    /// begins with a product then skips the others, and has the same bits.
+    /// Looks for the features that are not 0 once and keeps them until the batch changes, if they
+    /// are wide and such are few, as in bags of words: a layer that begins with a product then
+    /// skips the others, and has the same bits.
     pub fn keep_nonzeros(&mut self) {
         self.nonzeros = nonzeros(&self.features, self.n_features);
     }
 
-    /// Computes each node's weighted sum of its neighbours' features once and keeps it until the batch changes: a layer that begins
-    /// with it need not do so in every step. Of the sums, too, those that are not 0 are kept where few are.
+    /// Computes each node's weighted sum of its neighbours' features once and keeps it until the
+    /// batch changes: a layer that begins with it need not do so in every step. Of the sums, too,
+    /// those that are not 0 are kept where few are.
     pub fn keep_neighbour_sums(&mut self) {
         let mut sums = vec![0.0; self.features.len()];
         if self.n_features > 0 {
@@ -185,8 +190,9 @@ impl Batch {
         self.sums = Some(sums);
     }
 
-    /// What [`keep_neighbour_sums`](Self::keep_neighbour_sums) has kept, if it has: the bits of [`Tape::propagate`] on the
-    /// features, of shape `(n_nodes, n_features)`, on a tape that borrows them.
+    /// What [`keep_neighbour_sums`](Self::keep_neighbour_sums) has kept, if it has: the bits of
+    /// [`Tape::propagate`] on the features, of shape `(n_nodes, n_features)`, on a tape that
+    /// borrows them.
     pub fn neighbour_sums<'g>(&'g self, tape: &mut Tape<'g>) -> Option<Var> {
         let sums = self.sums.as_ref()?;
         Some(match &self.scarce_sums {
@@ -200,8 +206,8 @@ impl Batch {
         self.sums.is_some()
     }
 
-    /// The columns of its features, or of its sums where it has these alone, with a number that is not 0, ascending; `None` where it keeps
-    /// no such numbers because they are not few.
+    /// The columns of its features, or of its sums where it has these alone, with a number that is
+    /// not 0, ascending; `None` where it keeps no such numbers because they are not few.
     pub fn used_columns(&self) -> Option<Vec<u32>> {
         let known = match self.features.is_empty() {
             true => self.scarce_sums.as_ref(),

@@ -1,12 +1,14 @@
 //! Sparse matrices in compressed rows: what graph layers propagate with.
 //!
-//! Row `t` of a graph's matrix holds the arcs *into* node `t`, by ascending source, so a product adds at the target what it reads
-//! at the source. A matrix need not be square: sparse features times a weight matrix is a product like any other.
+//! Row `t` of a graph's matrix holds the arcs *into* node `t`, by ascending source, so a product
+//! adds at the target what it reads at the source. A matrix need not be square: sparse features
+//! times a weight matrix is a product like any other.
 
 use folkmoot_graphs::Graph;
 use thiserror::Error;
 
-/// A sparse matrix of shape `(n_rows, n_columns)`: for each row its columns, ascending, and their weights.
+/// A sparse matrix of shape `(n_rows, n_columns)`: for each row its columns, ascending, and their
+/// weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Csr {
     n_columns: u32,
@@ -15,7 +17,8 @@ pub struct Csr {
     weights: Vec<f32>,
 }
 
-/// What the degree of a node is, when weights may be negative. The factor `d^−1/2` is 0 where the degree is not positive.
+/// What the degree of a node is, when weights may be negative. The factor `d^−1/2` is 0 where the
+/// degree is not positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DegreeRule {
     /// The sum of the weights.
@@ -41,12 +44,14 @@ impl Csr {
         }
     }
 
-    /// The adjacency of `n_nodes` nodes by a list of `(source, target)`; `weights` is parallel to it, 1 if absent.
+    /// The adjacency of `n_nodes` nodes by a list of `(source, target)`; `weights` is parallel to
+    /// it, 1 if absent.
     ///
     /// An arc that is listed twice is stored twice, so its weights add up in every product.
     ///
     /// # Errors
-    /// [`CsrError`] for an id out of range, weights that are not parallel or not finite, and more than `u32::MAX` arcs.
+    /// [`CsrError`] for an id out of range, weights that are not parallel or not finite, and more
+    /// than `u32::MAX` arcs.
     pub fn from_arcs(n_nodes: u32, arcs: &[(u32, u32)], weights: Option<&[f32]>) -> Result<Csr, CsrError> {
         Csr::check(arcs.len(), weights)?;
         if let Some(at) = arcs.iter().position(|(s, t)| *s >= n_nodes || *t >= n_nodes) {
@@ -144,8 +149,9 @@ impl Csr {
         loops
     }
 
-    /// `D^−1/2 A D^−1/2`, `D` the degrees of the rows under `rule`: the propagation of TAG and LightGCN, and with
-    /// [`with_self_loops`](Self::with_self_loops) before it that of GCN (T. Kipf and M. Welling 2017, equation 2).
+    /// `D^−1/2 A D^−1/2`, `D` the degrees of the rows under `rule`: the propagation of TAG and
+    /// LightGCN, and with [`with_self_loops`](Self::with_self_loops) before it that of GCN (T. Kipf
+    /// and M. Welling 2017, equation 2).
     ///
     /// # Panics
     /// If the matrix is not square.
@@ -167,7 +173,8 @@ impl Csr {
         normalised
     }
 
-    /// Each row divided by its number of entries: a product then takes the mean of the neighbours, as GraphSAGE does.
+    /// Each row divided by its number of entries: a product then takes the mean of the neighbours,
+    /// as GraphSAGE does.
     pub fn row_means(&self) -> Csr {
         let mut means = self.clone();
         for row in 0..self.n_rows() {
@@ -213,8 +220,9 @@ impl Csr {
         few
     }
 
-    /// Makes this the square matrix of the nodes `nodes` of a `whole` one, ascending: the rows of those that are `inner`, all of whose columns are
-    /// among them at `place`, and empty rows for the others.
+    /// Makes this the square matrix of the nodes `nodes` of a `whole` one, ascending: the rows of
+    /// those that are `inner`, all of whose columns are among them at `place`, and empty rows for
+    /// the others.
     pub(crate) fn select(&mut self, whole: &Csr, nodes: &[u32], place: &[u32], inner: impl Fn(u32) -> bool) {
         self.clear();
         self.n_columns = nodes.len() as u32;
@@ -333,7 +341,6 @@ pub enum CsrError {
     Weight {
         /// The position of the entry.
         at: usize,
-        /// Its weight.
         got: f32,
     },
 }

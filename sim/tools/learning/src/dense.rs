@@ -1,13 +1,15 @@
-//! Dense adjacencies outside the tape: what a graph of noisy weights needs before layers may use it.
+//! Dense adjacencies outside the tape: what a graph of noisy weights needs before layers may use
+//! it.
 
 use crate::DegreeRule;
 use crate::csr::factor;
 
-/// Replaces the square matrix `a`, of shape `(n, n)`, by `D^−1/2 (A + I) D^−1/2`, or without `self_loops` by `D^−1/2 A D^−1/2`;
-/// `D` holds the sums of rows under `rule`, which `degrees` takes.
+/// Replaces the square matrix `a`, of shape `(n, n)`, by `D^−1/2 (A + I) D^−1/2`, or without
+/// `self_loops` by `D^−1/2 A D^−1/2`; `D` holds the sums of rows under `rule`, which `degrees`
+/// takes.
 ///
-/// The bits are those of [`Tape::normalise_dense`](crate::Tape::normalise_dense); for weights that do not learn, it is done once here and
-/// not in every step.
+/// The bits are those of [`Tape::normalise_dense`](crate::Tape::normalise_dense); for weights that
+/// do not learn, it is done once here and not in every step.
 ///
 /// # Panics
 /// If `a` has another length.

@@ -1,12 +1,13 @@
-//! A matrix as a product that nobody has made yet: of few terms, it is a small part of what it stands for.
+//! A matrix as a product that nobody has made yet: of few terms, it is a small part of what it
+//! stands for.
 
 use crate::kernels::product::{Rows, RowsMut, Shape, product_transposed};
 use serde::{Deserialize, Serialize};
 
 /// `aᵀ b`, of shape `(rows, columns)`, as its factors of shapes `(k, rows)` and `(k, columns)`.
 ///
-/// With a layer's inputs as `a` and the gradients of its outputs as `b` it is the gradient of the layer's weight, of the bits that the
-/// tape gives it.
+/// With a layer's inputs as `a` and the gradients of its outputs as `b` it is the gradient of the
+/// layer's weight, of the bits that the tape gives it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Factored {
     factors: [Vec<f32>; 2],

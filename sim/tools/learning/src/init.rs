@@ -9,13 +9,13 @@ pub enum Init {
     Zeros,
     /// All 1.
     Ones,
-    /// All this.
     Constant(f32),
     /// Uniform in ±this.
     Uniform(f32),
     /// Uniform in ±`sqrt(6 / (n_in + n_out))` (X. Glorot and Y. Bengio 2010, equation 16).
     Glorot,
-    /// Uniform in ±`1 / sqrt(n)` for this `n`, the number of inputs: the usual start of linear layers and their biases.
+    /// Uniform in ±`1 / sqrt(n)` for this `n`, the number of inputs: the usual start of linear
+    /// layers and their biases.
     FanIn(usize),
     /// Normal, with mean 0 and this standard deviation.
     Normal(f32),

@@ -1,8 +1,10 @@
-//! The loops in which the time goes, in safe code that vectorises, compiled for several instruction sets.
+//! The loops in which the time goes, in safe code that vectorises, compiled for several instruction
+//! sets.
 //!
-//! One rule holds here: a result has the same bits on every CPU with FMA. Every product that is added is one `mul_add`. A sum
-//! into an element of a matrix is one ascending chain; a sum over a row runs over [`LANES`] partial sums that are folded in one
-//! order, whatever the width of the registers. Nothing here allocates, draws or knows what its numbers mean.
+//! One rule holds here: a result has the same bits on every CPU with FMA. Every product that is
+//! added is one `mul_add`. A sum into an element of a matrix is one ascending chain; a sum over a
+//! row runs over [`LANES`] partial sums that are folded in one order, whatever the width of the
+//! registers. Nothing here allocates, draws or knows what its numbers mean.
 
 pub(crate) mod elementwise;
 pub(crate) mod functions;

@@ -1,7 +1,9 @@
-//! The layers of graph networks, one file each: parameters in a [`Layout`](crate::Layout), `forward` on a [`Tape`](crate::Tape).
+//! The layers of graph networks, one file each: parameters in a [`Layout`](crate::Layout),
+//! `forward` on a [`Tape`](crate::Tape).
 //!
-//! Weights have shape `(n_in, n_out)` and are applied as `x w + b`. A layer's parameters carry its name, such as `conv0.weight`.
-//! Graph layers take any [`Adjacency`](crate::Adjacency), already normalised where their formula asks for it:
+//! Weights have shape `(n_in, n_out)` and are applied as `x w + b`. A layer's parameters carry its
+//! name, such as `conv0.weight`. Graph layers take any [`Adjacency`](crate::Adjacency), already
+//! normalised where their formula asks for it:
 //!
 //! | layer | out | adjacency |
 //! |---|---|---|

@@ -23,15 +23,11 @@ impl Parameter {
 pub struct Slot {
     /// Its name, such as `conv0.weight`; no two are equal.
     pub name: String,
-    /// Its rows.
     pub rows: usize,
-    /// Its columns.
     pub columns: usize,
-    /// How it starts.
     pub init: Init,
     /// Whether an optimiser moves it; the running statistics of a batch norm are not moved.
     pub trainable: bool,
-    /// Its handle.
     pub parameter: Parameter,
     /// Where it begins among its kind: those that learn, or those that do not.
     at: usize,
@@ -39,8 +35,8 @@ pub struct Slot {
 
 /// The names, shapes and starts of a model's parameters in one flat `Vec<f32>`.
 ///
-/// What learns comes first, in the order of its creation, then the buffers: an optimiser gets a prefix, and federated
-/// averaging the whole. A layer's constructor adds its own matrices.
+/// What learns comes first, in the order of its creation, then the buffers: an optimiser gets a
+/// prefix, and federated averaging the whole. A layer's constructor adds its own matrices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layout {
     slots: Vec<Slot>,
@@ -92,7 +88,8 @@ impl Layout {
     /// Draws a model: matrix after matrix, each row-major.
     ///
     /// # Determinism
-    /// A matrix with a random start draws one `u32` an element, two for each pair of a normal law; others draw nothing.
+    /// A matrix with a random start draws one `u32` an element, two for each pair of a normal law;
+    /// others draw nothing.
     pub fn initialise(&self, rng: &mut SimRng) -> Vec<f32> {
         let mut values = vec![0.0; self.len()];
         for slot in &self.slots {
@@ -123,8 +120,8 @@ impl Layout {
         learns.map(|slot| [slot.rows, slot.columns]).collect()
     }
 
-    /// The same with another number of rows in some of its matrices; all keep their handles, so that layers made for this layout read the
-    /// other as well.
+    /// The same with another number of rows in some of its matrices; all keep their handles, so
+    /// that layers made for this layout read the other as well.
     pub fn with_rows(&self, matrices: &[Parameter], rows: usize) -> Layout {
         let mut other = Layout::new();
         for slot in &self.slots {

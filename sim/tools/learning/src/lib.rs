@@ -1,11 +1,13 @@
 //! Learning on graphs: a reverse-mode tape, graph layers, losses and optimisers, and skip-gram.
 //!
-//! - [`Layout`] says what a model's flat vector of numbers means, [`Tape`] computes with it and differentiates, [`Csr`] is what
-//!   graph layers propagate with, and [`Batch`] makes several graphs one.
-//! - [`layers`]: the layers of graph networks; [`Optimiser`] moves a model, [`Average`] takes the mean of several, and [`Factored`] is the gradient
-//!   of a large weight by few rows.
+//! - [`Layout`] says what a model's flat vector of numbers means, [`Tape`] computes with it and
+//!   differentiates, [`Csr`] is what graph layers propagate with, and [`Batch`] makes several
+//!   graphs one.
+//! - [`layers`]: the layers of graph networks; [`Optimiser`] moves a model, [`Average`] takes the
+//!   mean of several, and [`Factored`] is the gradient of a large weight by few rows.
 //! - [`skip_gram`]: trains [`Embeddings`](folkmoot_graphs::Embeddings) from walks.
-//! - [`losses`]: what skip-gram minimises, as plain functions with gradients; the losses of models are methods of the tape.
+//! - [`losses`]: what skip-gram minimises, as plain functions with gradients; the losses of models
+//!   are methods of the tape.
 //!
 //! ```
 //! use folkmoot_graphs::Graph;

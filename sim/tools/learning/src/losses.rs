@@ -1,19 +1,21 @@
 //! Losses with their gradients, as plain loops in double precision.
 //!
-//! They are the definitions that the trained kernels are tested against; nothing here is meant to be fast.
+//! They are the definitions that the trained kernels are tested against; nothing here is meant to
+//! be fast.
 
 /// The loss of one centre and context, with its gradients.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkipGramLoss {
-    /// The loss.
     pub loss: f64,
-    /// The gradient with respect to all input vectors; shape `(n, dim)`, zero but in the centre's row.
+    /// The gradient with respect to all input vectors; shape `(n, dim)`, zero but in the centre's
+    /// row.
     pub grad_input: Vec<f64>,
     /// The gradient with respect to all output vectors; shape `(n, dim)`.
     pub grad_output: Vec<f64>,
 }
 
-/// `−ln σ(u · o) − Σ_k ln σ(−u · n_k)` for the input vector `u` of `center`, the output vectors `o` of `context` and `n_k` of `negatives`.
+/// `−ln σ(u · o) − Σ_k ln σ(−u · n_k)` for the input vector `u` of `center`, the output vectors `o`
+/// of `context` and `n_k` of `negatives`.
 ///
 /// `input` and `output` have shape `(n, dim)`. A negative that occurs twice counts twice.
 ///
@@ -43,7 +45,8 @@ pub fn skip_gram_negative_sampling(
     result
 }
 
-/// `−ln (e^(u · o) / Σ_v e^(u · o_v))` for the input vector `u` of `center` and the output vector `o` of `context`.
+/// `−ln (e^(u · o) / Σ_v e^(u · o_v))` for the input vector `u` of `center` and the output vector
+/// `o` of `context`.
 ///
 /// `input` and `output` have shape `(n, dim)`; the sum goes over all `n` vertices.
 ///

@@ -1,7 +1,8 @@
 //! Optimisers: settings, and the moments that they keep from step to step.
 //!
-//! They act on flat slices: what [`Tape::parameters_mut`](crate::Tape::parameters_mut) gives, or any other parameters and their
-//! gradient. Moments below 1e-30 become 0; subnormal numbers would otherwise slow every step of a parameter whose gradient is 0.
+//! They act on flat slices: what [`Tape::parameters_mut`](crate::Tape::parameters_mut) gives, or
+//! any other parameters and their gradient. Moments below 1e-30 become 0; subnormal numbers would
+//! otherwise slow every step of a parameter whose gradient is 0.
 
 use crate::kernels::moments;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,6 @@ use serde::{Deserialize, Serialize};
 /// How parameters follow their gradient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Optimiser {
-    /// Gradient descent.
     Sgd(Sgd),
     /// Adam, AdamW among it.
     Adam(Adam),
@@ -37,18 +37,17 @@ pub struct Adam {
     pub beta2: f32,
     /// Added to the root, finite and above 0. Default: 1e-8.
     pub epsilon: f32,
-    /// Default: none.
     pub decay: Decay,
 }
 
 /// How weights are pulled towards 0; the strength is finite and at least 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decay {
-    /// Not at all.
     None,
     /// `strength · p` is added to the gradient, so it passes through the moments.
     L2(f32),
-    /// `p` is multiplied by `1 − rate · strength` before its step: AdamW (I. Loshchilov and F. Hutter 2019, algorithm 2).
+    /// `p` is multiplied by `1 − rate · strength` before its step: AdamW (I. Loshchilov and F.
+    /// Hutter 2019, algorithm 2).
     Decoupled(f32),
 }
 
@@ -74,7 +73,8 @@ impl Default for Adam {
     }
 }
 
-/// What an optimiser keeps of the steps before. It may serve one model after another and keeps its memory.
+/// What an optimiser keeps of the steps before. It may serve one model after another and keeps its
+/// memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
     first: Vec<f32>,
@@ -99,7 +99,6 @@ impl Moments {
         }
     }
 
-    /// Forgets all steps.
     pub fn reset(&mut self) {
         self.first.clear();
         self.second.clear();

@@ -1,15 +1,18 @@
 //! Reverse-mode differentiation on a tape that keeps its memory.
 //!
-//! A [`Tape`] owns two flat buffers of one layout: values and gradients. They begin with the parameters of a model
-//! ([`Layout`]), so an optimiser and a federated average act on plain slices; behind them lies what the operations of
-//! a step computed, in the order of their calls. [`Tape::reset`] forgets the step and keeps the memory: from the second
-//! step of a shape on, nothing is allocated.
+//! A [`Tape`] owns two flat buffers of one layout: values and gradients. They begin with the
+//! parameters of a model ([`Layout`]), so an optimiser and a federated average act on plain slices;
+//! behind them lies what the operations of a step computed, in the order of their calls.
+//! [`Tape::reset`] forgets the step and keeps the memory: from the second step of a shape on,
+//! nothing is allocated.
 //!
-//! Every value is a row-major matrix, named by a [`Var`]. A shape that does not fit is the caller's bug and panics with both
-//! shapes. Graphs, labels and wide features are borrowed for `'g`, never copied. [`Tape::backward`] visits the operations
-//! in reverse order; those that the loss or no parameter depends on are skipped.
+//! Every value is a row-major matrix, named by a [`Var`]. A shape that does not fit is the caller's
+//! bug and panics with both shapes. Graphs, labels and wide features are borrowed for `'g`, never
+//! copied. [`Tape::backward`] visits the operations in reverse order; those that the loss or no
+//! parameter depends on are skipped.
 //!
-//! Determinism: one thread, one fixed order for every sum, no function of the system's library; see `kernels`.
+//! Determinism: one thread, one fixed order for every sum, no function of the system's library; see
+//! `kernels`.
 
 mod arena;
 mod attention;
@@ -84,7 +87,8 @@ pub struct Tape<'g> {
     /// Where the next value goes.
     top: usize,
     entries: Vec<Entry<'g>>,
-    /// The first entries are the parameters and buffers of the model: so many entries, floats, and floats that learn.
+    /// The first entries are the parameters and buffers of the model: so many entries, floats, and
+    /// floats that learn.
     n_parameters: usize,
     n_floats: usize,
     n_trainable: usize,
@@ -165,7 +169,8 @@ impl<'g> Tape<'g> {
 
     /// Runs `work` with this thread's own tape, so that jobs on one thread share its memory.
     ///
-    /// The tape may hold another job's model: begin with [`load`](Self::load). The memory stays as large as the largest step.
+    /// The tape may hold another job's model: begin with [`load`](Self::load). The memory stays as
+    /// large as the largest step.
     pub fn with_own<R>(work: impl FnOnce(&mut Tape<'g>) -> R) -> R {
         thread_local! {
             static SPARE: Cell<Option<Tape<'static>>> = const { Cell::new(None) };
@@ -193,8 +198,9 @@ impl<'g> Tape<'g> {
         )
     }
 
-    /// Adds to the gradient that of `strength / 2 · ‖w − anchor‖²` over the parameters `w` that learn: the proximal term of
-    /// FedProx (T. Li et al. 2020, equation 2). Call it between [`backward`](Self::backward) and the step.
+    /// Adds to the gradient that of `strength / 2 · ‖w − anchor‖²` over the parameters `w` that
+    /// learn: the proximal term of FedProx (T. Li et al. 2020, equation 2). Call it between
+    /// [`backward`](Self::backward) and the step.
     ///
     /// `anchor` has the length of the parameters, or of those that learn.
     ///
@@ -209,8 +215,8 @@ impl<'g> Tape<'g> {
         moments::add_pull(&mut self.gradients[..n], strength, &self.values[..n], &anchor[..n]);
     }
 
-    /// Adds `correction` to the gradient of the parameters that learn, as SCAFFOLD does. Call it between
-    /// [`backward`](Self::backward) and the step.
+    /// Adds `correction` to the gradient of the parameters that learn, as SCAFFOLD does. Call it
+    /// between [`backward`](Self::backward) and the step.
     ///
     /// `correction` has the length of the parameters, or of those that learn.
     ///
@@ -237,7 +243,8 @@ impl<'g> Tape<'g> {
         self.last()
     }
 
-    /// An [`input`](Self::input) whose numbers that are not 0 are known: products with it read only these, and have the same bits.
+    /// An [`input`](Self::input) whose numbers that are not 0 are known: products with it read only
+    /// these, and have the same bits.
     ///
     /// # Panics
     /// If `data` has not the shape of `nonzeros`.
@@ -279,7 +286,6 @@ impl<'g> Tape<'g> {
         (entry.rows as usize, entry.columns as usize)
     }
 
-    /// A value, row-major.
     pub fn value(&self, var: Var) -> &[f32] {
         let entry = &self.entries[var.0 as usize];
         match entry.place {
@@ -297,7 +303,8 @@ impl<'g> Tape<'g> {
         self.value(var)[0]
     }
 
-    /// The gradient of the last [`backward`](Self::backward)'s loss by a parameter or a [`variable`](Self::variable).
+    /// The gradient of the last [`backward`](Self::backward)'s loss by a parameter or a
+    /// [`variable`](Self::variable).
     ///
     /// # Panics
     /// If `var` is anything else: the gradients of results are overwritten on the way.

@@ -1,10 +1,10 @@
-//! From the second step of a shape on, nothing is allocated: forward, backward, optimiser and all that is between.
+//! From the second step of a shape on, nothing is allocated: forward, backward, optimiser and all
+//! that is between.
 
 #![allow(
     unsafe_code,
     reason = "counting allocations takes an allocator, and its trait is unsafe"
 )]
-#![allow(missing_docs, reason = "a test has no readers of its own")]
 
 use std::alloc::{GlobalAlloc, Layout as Block, System};
 use std::cell::Cell;
@@ -166,7 +166,8 @@ fn a_step_through_every_layer_allocates_nothing() {
     assert_eq!(count, 0, "a recycled tape keeps its memory");
 }
 
-/// A closure's argument would else be a tape of any lifetime, which cannot borrow what the closure holds.
+/// A closure's argument would else be a tape of any lifetime, which cannot borrow what the closure
+/// holds.
 fn of_one_lifetime<'g, F: FnMut(&mut Tape<'g>)>(step: F) -> F {
     step
 }

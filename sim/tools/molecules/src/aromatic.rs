@@ -1,8 +1,9 @@
 //! Aromaticity by RDKit's model: planar rings, alone or fused, with 4k + 2 electrons.
 //!
-//! What each ring atom can give (0, 1 or 2 electrons) follows from its outer electrons, its neighbours and its double bonds,
-//! with the rules of the RDKit book's section "The RDKit Aromaticity Model" (<https://www.rdkit.org/docs/RDKit_Book.html>).
-//! Fused systems are tried ring by ring, then by two rings, up to six; only the rim of an aromatic combination is aromatic, and
+//! What each ring atom can give (0, 1 or 2 electrons) follows from its outer electrons, its
+//! neighbours and its double bonds, with the rules of the RDKit book's section "The RDKit
+//! Aromaticity Model" (<https://www.rdkit.org/docs/RDKit_Book.html>). Fused systems are tried ring
+//! by ring, then by two rings, up to six; only the rim of an aromatic combination is aromatic, and
 //! atoms where three rings meet give nothing to it.
 
 use std::collections::BTreeSet;
@@ -17,7 +18,8 @@ use super::valence::{effective_number, explicit_valence};
 const MAX_RINGS: usize = 6;
 /// Rings with more bonds are not combined with others.
 const MAX_FUSED_BONDS: usize = 24;
-/// The most combinations of rings tried in one fused system: more than any molecule of the public sets has, and no cage hangs.
+/// The most combinations of rings tried in one fused system: more than any molecule of the public
+/// sets has, and no cage hangs.
 const MAX_COMBINATIONS: usize = 100_000;
 
 /// Which atoms and bonds are aromatic.
@@ -59,7 +61,8 @@ fn ends(draft: &Draft, bond: u32) -> [usize; 2] {
     [bond.from as usize, bond.to as usize]
 }
 
-/// Rings and which of them are fused: share exactly one bond. Macrocycles and the rings they run through share more.
+/// Rings and which of them are fused: share exactly one bond. Macrocycles and the rings they run
+/// through share more.
 struct Fused<'a> {
     rings: &'a [&'a Vec<u32>],
     neighbours: Vec<Vec<usize>>,
@@ -199,7 +202,8 @@ fn mark(draft: &Draft, fused: &Fused<'_>, rings: &[usize], aromatic: &mut Aromat
     }
 }
 
-/// Electrons that an atom has left for π bonds, unpaired ones taken off; negative if it can take part in none.
+/// Electrons that an atom has left for π bonds, unpaired ones taken off; negative if it can take
+/// part in none.
 pub(super) fn free_electrons(draft: &Draft, atom: usize) -> i32 {
     let it = &draft.atoms[atom];
     let Some(valence) = default_valence(it.number).filter(|&valence| valence > 1) else {

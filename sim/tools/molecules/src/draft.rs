@@ -7,7 +7,8 @@ use super::BondKind;
 pub(super) struct DraftAtom {
     pub(super) number: u8,
     pub(super) charge: i8,
-    /// Hydrogens not in the graph: those in the bracket, those folded in, and, once valences are known, implied ones.
+    /// Hydrogens not in the graph: those in the bracket, those folded in, and, once valences are
+    /// known, implied ones.
     pub(super) hydrogens: i32,
     /// Whether brackets fix the hydrogens.
     pub(super) bracket: bool,
@@ -28,8 +29,8 @@ pub(super) struct DraftAtom {
 pub(super) struct DraftBond {
     pub(super) from: u32,
     pub(super) to: u32,
-    /// [`BondKind::Aromatic`] before Kekulé's step if both ends are lower case or the symbol is `:`, never after it. A dative bond
-    /// runs from the donor to the metal.
+    /// [`BondKind::Aromatic`] before Kekulé's step if both ends are lower case or the symbol is
+    /// `:`, never after it. A dative bond runs from the donor to the metal.
     pub(super) kind: BondKind,
     /// Whether `/` or `\` was written.
     pub(super) directed: bool,
@@ -65,7 +66,8 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Lists the bonds of each atom; to be called again whenever atoms or bonds were added or removed.
+    /// Lists the bonds of each atom; to be called again whenever atoms or bonds were added or
+    /// removed.
     pub(super) fn join(&mut self) {
         let mut offsets = vec![0_u32; self.atoms.len() + 1];
         for bond in &self.bonds {

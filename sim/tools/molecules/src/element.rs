@@ -42,7 +42,8 @@ pub(super) fn valences(number: u8) -> &'static [i32] {
     }
 }
 
-/// The largest valence, or `None` if any is allowed: the alkali and earth alkali metals too may have more than their usual one.
+/// The largest valence, or `None` if any is allowed: the alkali and earth alkali metals too may
+/// have more than their usual one.
 pub(super) fn max_valence(number: u8) -> Option<i32> {
     match number {
         3 | 11 | 12 | 19 | 20 | 37 | 38 | 56 | 88 => None,
@@ -55,7 +56,8 @@ pub(super) fn default_valence(number: u8) -> Option<i32> {
     valences(number).first().copied()
 }
 
-/// How many electrons can take part in bonds: the group's number, 2 from zinc's group on, lanthanides from 3 on.
+/// How many electrons can take part in bonds: the group's number, 2 from zinc's group on,
+/// lanthanides from 3 on.
 pub(super) fn outer_electrons(number: u8) -> i32 {
     let below = match number {
         0..=2 => 0,
@@ -76,12 +78,14 @@ pub(super) fn outer_electrons(number: u8) -> i32 {
     i32::from(number - below)
 }
 
-/// Everything that is neither a non-metal, a noble gas nor a wildcard; boron, silicon, arsenic and tellurium are no metals here.
+/// Everything that is neither a non-metal, a noble gas nor a wildcard; boron, silicon, arsenic and
+/// tellurium are no metals here.
 pub(super) fn is_metal(number: u8) -> bool {
     !matches!(number, 0..=2 | 5..=10 | 14..=18 | 33..=36 | 52..=54 | 85 | 86)
 }
 
-/// Whether `first` draws electrons more strongly than `second`: the later group, and within a group the earlier period.
+/// Whether `first` draws electrons more strongly than `second`: the later group, and within a group
+/// the earlier period.
 pub(super) fn is_more_electronegative(first: u8, second: u8) -> bool {
     let (a, b) = (outer_electrons(first), outer_electrons(second));
     a > b || (a == b && first < second)

@@ -1,5 +1,5 @@
-//! Hybridisation by RDKit's rule: neighbours, lone pairs and unpaired electrons are counted, and an atom with four such
-//! next to a conjugated bond is planar, as the nitrogen of an amide is.
+//! Hybridisation by RDKit's rule: neighbours, lone pairs and unpaired electrons are counted, and an
+//! atom with four such next to a conjugated bond is planar, as the nitrogen of an amide is.
 
 use super::aromatic::{Aromatic, free_electrons};
 use super::draft::Draft;
@@ -38,7 +38,8 @@ pub(super) fn of_all(draft: &Draft, aromatic: &Aromatic) -> Vec<Hybridisation> {
     (0..draft.atoms.len()).map(shape).collect()
 }
 
-/// Neighbours, lone pairs and unpaired electrons; a metal's dative bonds count, a donor's are its lone pairs.
+/// Neighbours, lone pairs and unpaired electrons; a metal's dative bonds count, a donor's are its
+/// lone pairs.
 fn orbitals(draft: &Draft, atom: usize) -> i32 {
     let it = &draft.atoms[atom];
     let given = draft
@@ -59,7 +60,8 @@ fn orbitals(draft: &Draft, atom: usize) -> i32 {
     }
 }
 
-/// Bonds next to a multiple bond between atoms that can share electrons, and that multiple bond; all aromatic bonds.
+/// Bonds next to a multiple bond between atoms that can share electrons, and that multiple bond;
+/// all aromatic bonds.
 fn conjugated_bonds(draft: &Draft, aromatic: &Aromatic) -> Vec<bool> {
     let mut conjugated = aromatic.bonds.clone();
     let able: Vec<bool> = (0..draft.atoms.len()).map(|atom| can_conjugate(draft, atom)).collect();
@@ -85,7 +87,8 @@ fn conjugated_bonds(draft: &Draft, aromatic: &Aromatic) -> Vec<bool> {
     conjugated
 }
 
-/// An atom with electrons for π bonds, in its least valence, and not a heavy relative of nitrogen or oxygen.
+/// An atom with electrons for π bonds, in its least valence, and not a heavy relative of nitrogen
+/// or oxygen.
 fn can_conjugate(draft: &Draft, atom: usize) -> bool {
     let it = &draft.atoms[atom];
     let least = default_valence(it.number);

@@ -1,4 +1,5 @@
-//! Kekulé's step: lower-case rings as alternating single and double bonds, or the proof that there is no such writing.
+//! Kekulé's step: lower-case rings as alternating single and double bonds, or the proof that there
+//! is no such writing.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,8 @@ use super::{BondKind, SmilesError, matching};
 /// Replaces aromatic bonds by single and double ones; afterwards no atom counts as lower case.
 ///
 /// # Errors
-/// For a lower-case atom or an aromatic bond outside rings, and for an atom that can neither have a double bond nor do without.
+/// For a lower-case atom or an aromatic bond outside rings, and for an atom that can neither have a
+/// double bond nor do without.
 pub(super) fn kekulise(draft: &mut Draft, rings: &Rings) -> Result<(), SmilesError> {
     if draft.atoms.iter().all(|atom| !atom.lower) && draft.bonds.iter().all(|bond| bond.kind != BondKind::Aromatic) {
         return Ok(());
@@ -49,7 +51,8 @@ pub(super) fn kekulise(draft: &mut Draft, rings: &Rings) -> Result<(), SmilesErr
             neighbours[to].push(bond.from);
         }
     }
-    // A wildcard that has been paired can be let go again for a companion of its own, who needs nobody.
+    // A wildcard that has been paired can be let go again for a companion of its own, who needs
+    // nobody.
     for atom in 0..draft.atoms.len() {
         if is_wild(atom) && !neighbours[atom].is_empty() {
             let companion = neighbours.len() as u32;

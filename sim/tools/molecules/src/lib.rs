@@ -1,14 +1,16 @@
 //! Molecules as atoms and bonds, read from SMILES texts.
 //!
-//! The grammar is that of OpenSMILES 1.0 (Blue Obelisk, <http://opensmiles.org>): the organic subset, brackets with isotope,
-//! chirality, hydrogens, charge and atom map, rings as `1`, `%12` and `%(123)`, branches, dots, all bond symbols. Marks of
-//! chirality and direction, isotopes and atom maps are checked and then left out: a graph has no place for them.
+//! The grammar is that of OpenSMILES 1.0 (Blue Obelisk, <http://opensmiles.org>): the organic
+//! subset, brackets with isotope, chirality, hydrogens, charge and atom map, rings as `1`, `%12`
+//! and `%(123)`, branches, dots, all bond symbols. Marks of chirality and direction, isotopes and
+//! atom maps are checked and then left out: a graph has no place for them.
 //!
-//! The graph is the one that RDKit's `MolFromSmiles` gives, atom by atom and bond by bond: hydrogens written as atoms are counted
-//! at their heavy neighbour; nitro groups and their like are written with charges; lower-case rings are checked by finding
-//! a Kekulé structure; every valence is checked; and aromaticity is perceived anew, so that a Kekulé text and a lower-case
-//! one of the same molecule give the same graph. Each step is one file. This crate knows nothing of
-//! graphs of other kinds, nor of any other crate of the project.
+//! The graph is the one that RDKit's `MolFromSmiles` gives, atom by atom and bond by bond:
+//! hydrogens written as atoms are counted at their heavy neighbour; nitro groups and their like are
+//! written with charges; lower-case rings are checked by finding a Kekulé structure; every valence
+//! is checked; and aromaticity is perceived anew, so that a Kekulé text and a lower-case one of the
+//! same molecule give the same graph. Each step is one file. This crate knows nothing of graphs of
+//! other kinds, nor of any other crate of the project.
 //!
 //! ```
 //! use folkmoot_molecules::{BondKind, Molecule};
@@ -85,9 +87,7 @@ pub enum Hybridisation {
     Sp2,
     /// Four, tetrahedral.
     Sp3,
-    /// Five.
     Sp3d,
-    /// Six, octahedral.
     Sp3d2,
     /// More, as in some complexes, or a wildcard.
     Other,
@@ -100,24 +100,20 @@ pub struct Bond {
     pub from: u32,
     /// The atom written second.
     pub to: u32,
-    /// Its kind.
     pub kind: BondKind,
 }
 
 /// The kinds of bonds; the numbers are the classes of edge labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BondKind {
-    /// One electron pair.
     Single = 0,
-    /// Two electron pairs.
     Double = 1,
-    /// Three electron pairs.
     Triple = 2,
-    /// Four electron pairs.
     Quadruple = 3,
     /// A bond on the rim of an aromatic system.
     Aromatic = 4,
-    /// Both electrons come from a non-metal that has no valence left for the metal: a ligand's bond.
+    /// Both electrons come from a non-metal that has no valence left for the metal: a ligand's
+    /// bond.
     Dative = 5,
 }
 
@@ -125,11 +121,13 @@ impl Molecule {
     /// Reads one molecule, which may have several fragments with dots between them.
     ///
     /// # Errors
-    /// [`SmilesError`] for a text that is empty or beyond [`MAX_LENGTH`] or [`MAX_ATOMS`], breaks the grammar, gives an atom a valence
-    /// it cannot have, or has lower-case atoms outside rings or in rings that have no Kekulé structure.
+    /// [`SmilesError`] for a text that is empty or beyond [`MAX_LENGTH`] or [`MAX_ATOMS`], breaks
+    /// the grammar, gives an atom a valence it cannot have, or has lower-case atoms outside rings
+    /// or in rings that have no Kekulé structure.
     ///
     /// # Complexity
-    /// Linear without lower-case atoms and rings; rings that are joined beyond any real molecule are refused, not searched.
+    /// Linear without lower-case atoms and rings; rings that are joined beyond any real molecule
+    /// are refused, not searched.
     pub fn from_smiles(text: &str) -> Result<Molecule, SmilesError> {
         let mut draft: Draft = parse::parse(text)?;
         normalise::fold_hydrogens(&mut draft);
@@ -152,7 +150,8 @@ impl Molecule {
         &self.atoms
     }
 
-    /// The bonds: each chain or branch bond where its second atom stands, each ring bond where the ring closes.
+    /// The bonds: each chain or branch bond where its second atom stands, each ring bond where the
+    /// ring closes.
     pub fn bonds(&self) -> &[Bond] {
         &self.bonds
     }

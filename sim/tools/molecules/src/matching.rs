@@ -1,8 +1,10 @@
-//! Matching in a general graph: which atoms share a double bond, so that each that needs one has one.
+//! Matching in a general graph: which atoms share a double bond, so that each that needs one has
+//! one.
 //!
-//! J. Edmonds. Paths, Trees, and Flowers. Canadian Journal of Mathematics 17, 1965. An odd cycle met in the search (a
-//! blossom) is shrunk to its base, whose search then goes on from all its atoms. petgraph has a maximum matching too,
-//! but cannot be told which vertices need a partner and which only may have one (wildcards).
+//! J. Edmonds. Paths, Trees, and Flowers. Canadian Journal of Mathematics 17, 1965. An odd cycle
+//! met in the search (a blossom) is shrunk to its base, whose search then goes on from all its
+//! atoms. petgraph has a maximum matching too, but cannot be told which vertices need a partner and
+//! which only may have one (wildcards).
 
 use std::collections::VecDeque;
 
@@ -32,7 +34,8 @@ pub(super) fn cover(neighbours: &[Vec<u32>], needed: &[u32]) -> Result<Vec<u32>,
         base: vec![0; n],
         reached: vec![false; n],
     };
-    // A greedy start leaves little to search for; only needed vertices begin a pair, so none that may stay alone is in the way.
+    // A greedy start leaves little to search for; only needed vertices begin a pair, so none that
+    // may stay alone is in the way.
     for &vertex in needed {
         if search.partner[vertex as usize] == NONE
             && let Some(&other) = neighbours[vertex as usize]

@@ -1,4 +1,5 @@
-//! One form for what can be written in several: hydrogens, charge-separated groups, ligands of metals.
+//! One form for what can be written in several: hydrogens, charge-separated groups, ligands of
+//! metals.
 
 use super::BondKind;
 use super::draft::{Draft, DraftAtom};
@@ -7,8 +8,9 @@ use super::valence::{effective_number, explicit_valence};
 
 /// Counts written hydrogens at their heavy neighbour instead of keeping them as atoms.
 ///
-/// A hydrogen stays an atom if leaving it out would lose something: isotopes, hydrides, lone hydrogens and hydrogen molecules,
-/// bridges, neighbours of wildcards and of centres with a coordination mark, and the only mark of direction at a double bond.
+/// A hydrogen stays an atom if leaving it out would lose something: isotopes, hydrides, lone
+/// hydrogens and hydrogen molecules, bridges, neighbours of wildcards and of centres with a
+/// coordination mark, and the only mark of direction at a double bond.
 pub(super) fn fold_hydrogens(draft: &mut Draft) {
     if draft.atoms.iter().all(|atom| atom.number != 1) {
         return;
@@ -49,7 +51,8 @@ fn home(draft: &Draft, atom: usize) -> Option<usize> {
     (!stays).then_some(heavy)
 }
 
-/// Writes groups that textbooks draw with five bonds at nitrogen, and the like at phosphorus and halogens, with charges.
+/// Writes groups that textbooks draw with five bonds at nitrogen, and the like at phosphorus and
+/// halogens, with charges.
 pub(super) fn separate_charges(draft: &mut Draft) {
     draft.join();
     for atom in 0..draft.atoms.len() {
@@ -129,7 +132,8 @@ fn separate_halogen(draft: &mut Draft, atom: usize) {
     }
 }
 
-/// Lets a non-metal with one bond too many give an electron pair to a metal: the bond no longer counts in its valence.
+/// Lets a non-metal with one bond too many give an electron pair to a metal: the bond no longer
+/// counts in its valence.
 pub(super) fn make_dative(draft: &mut Draft) {
     for atom in 0..draft.atoms.len() {
         if is_metal(draft.atoms[atom].number) || !is_hypervalent(draft, atom) {

@@ -109,7 +109,8 @@ impl Parser<'_> {
             b'0'..=b'9' | b'%' => self.ring_number(),
             byte => match bond_symbol(byte) {
                 Some(symbol) => {
-                    // Files that went through a program with escapes have two of these for one mark.
+                    // Files that went through a program with escapes have two of these for one
+                    // mark.
                     let doubled = byte == b'\\' && self.text.get(at + 1) == Some(&b'\\');
                     self.at += 1 + usize::from(doubled);
                     let has_atom = self.previous.is_some();

@@ -1,16 +1,19 @@
-//! Rings: which atoms and bonds lie in one, and the shortest ones from which all others are composed.
+//! Rings: which atoms and bonds lie in one, and the shortest ones from which all others are
+//! composed.
 //!
-//! The shortest rings are the relevant cycles (P. Vismara. Union of all the minimum cycle bases of a graph. Electronic
-//! Journal of Combinatorics 4, 1997) among Horton's candidates (J. D. Horton. SIAM Journal on Computing 16, 1987): a shortest
-//! path to each end of a bond and the bond itself. Dative bonds close no ring: a ligand's rings are its own. Unlike one smallest set of smallest rings they do not depend on the
-//! order of atoms.
+//! The shortest rings are the relevant cycles (P. Vismara. Union of all the minimum cycle bases of
+//! a graph. Electronic Journal of Combinatorics 4, 1997) among Horton's candidates (J. D. Horton.
+//! SIAM Journal on Computing 16, 1987): a shortest path to each end of a bond and the bond itself.
+//! Dative bonds close no ring: a ligand's rings are its own. Unlike one smallest set of smallest
+//! rings they do not depend on the order of atoms.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use super::draft::Draft;
 use super::{BondKind, SmilesError};
 
-/// Bounds the work on one system of joined rings, in words of 64 bonds that are combined: about a second.
+/// Bounds the work on one system of joined rings, in words of 64 bonds that are combined: about a
+/// second.
 const MAX_WORK: u64 = 1 << 30;
 
 /// What is known about rings.
@@ -51,7 +54,8 @@ pub(super) fn find(draft: &Draft) -> Result<Rings, SmilesError> {
     Ok(rings)
 }
 
-/// The bonds that are no bridges: depth-first search with the earliest atom that each subtree reaches.
+/// The bonds that are no bridges: depth-first search with the earliest atom that each subtree
+/// reaches.
 fn cyclic_bonds(draft: &Draft) -> Vec<bool> {
     const UNSEEN: usize = usize::MAX;
     let n = draft.atoms.len();

@@ -1,6 +1,8 @@
-//! Valences: whether an atom may have its bonds, how many hydrogens they leave room for, and unpaired electrons.
+//! Valences: whether an atom may have its bonds, how many hydrogens they leave room for, and
+//! unpaired electrons.
 //!
-//! A charged main-group atom has the valences of the element with as many electrons: `[N+]` those of carbon.
+//! A charged main-group atom has the valences of the element with as many electrons: `[N+]` those
+//! of carbon.
 
 use super::BondKind;
 use super::SmilesError;
@@ -16,7 +18,8 @@ pub(super) fn effective_number(atom: &DraftAtom) -> Option<u8> {
     u8::try_from(number).ok().filter(|&number| number <= element::LAST)
 }
 
-/// The sum of bond orders and counted hydrogens; half a bond too few in an aromatic ring is rounded to a usual valence.
+/// The sum of bond orders and counted hydrogens; half a bond too few in an aromatic ring is rounded
+/// to a usual valence.
 pub(super) fn explicit_valence(draft: &Draft, atom: usize) -> i32 {
     let it = &draft.atoms[atom];
     let bonds = || draft.neighbours(atom).map(|(bond, _)| bond);
@@ -36,7 +39,8 @@ pub(super) fn explicit_valence(draft: &Draft, atom: usize) -> i32 {
     (twice + 1) / 2
 }
 
-/// Refuses valences that no atom of the kind has; to be asked again when Kekulé's step has replaced half bonds by whole ones.
+/// Refuses valences that no atom of the kind has; to be asked again when Kekulé's step has replaced
+/// half bonds by whole ones.
 pub(super) fn check(draft: &Draft) -> Result<(), SmilesError> {
     for (atom, it) in draft.atoms.iter().enumerate() {
         let explicit = explicit_valence(draft, atom);
@@ -80,7 +84,8 @@ pub(super) fn assign_hydrogens(draft: &mut Draft) {
 
 /// The largest valence of an atom with its charge; `None` if any will do.
 fn allowed(atom: &DraftAtom, effective: u8) -> Option<i32> {
-    // Negative P, S, As and Se keep their own higher valences, although halogens have as many electrons.
+    // Negative P, S, As and Se keep their own higher valences, although halogens have as many
+    // electrons.
     let stays_hypervalent =
         matches!(atom.number, 15 | 16) && effective > 16 || matches!(atom.number, 33 | 34) && effective > 34;
     max_valence(atom.number)?;
@@ -92,7 +97,8 @@ fn allowed(atom: &DraftAtom, effective: u8) -> Option<i32> {
     }
 }
 
-/// Counts the unpaired electrons of atoms whose brackets state fewer hydrogens than their valence has room for.
+/// Counts the unpaired electrons of atoms whose brackets state fewer hydrogens than their valence
+/// has room for.
 pub(super) fn assign_radicals(draft: &mut Draft) {
     for atom in 0..draft.atoms.len() {
         let it = draft.atoms[atom];

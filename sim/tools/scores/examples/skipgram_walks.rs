@@ -1,9 +1,12 @@
-//! DeepWalk on BlogCatalog in steps, so that another program can train on the same walks in between.
+//! DeepWalk on BlogCatalog in steps, so that another program can train on the same walks in
+//! between.
 //!
-//! - `skipgram_walks walks OUT [walks per vertex]` writes `OUT/walks.u32`: uniform walks of 40 vertices, little-endian, the graph
-//!   from the data folder that `FOLKMOOT_DATA` names.
-//! - `skipgram_walks train OUT [negative|hierarchical|both] [separate]` trains on them and writes `OUT/folkmoot.f32`, row by row.
-//! - `skipgram_walks score OUT NAME` scores the vectors in `OUT/NAME.f32` by the protocol of DeepWalk, and prints F1 in per cent.
+//! - `skipgram_walks walks OUT [walks per vertex]` writes `OUT/walks.u32`: uniform walks of 40
+//!   vertices, little-endian, the graph from the data folder that `FOLKMOOT_DATA` names.
+//! - `skipgram_walks train OUT [negative|hierarchical|both] [separate]` trains on them and writes
+//!   `OUT/folkmoot.f32`, row by row.
+//! - `skipgram_walks score OUT NAME` scores the vectors in `OUT/NAME.f32` by the protocol of
+//!   DeepWalk, and prints F1 in per cent.
 //!
 //! `RAYON_NUM_THREADS` sets the threads; `sim/tools/learning/benches/skipgram_gensim.py` runs and
 //! times all of it beside gensim.

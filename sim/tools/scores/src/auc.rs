@@ -2,15 +2,18 @@
 
 use super::{ScoreError, legal, same_length, shape};
 
-/// The probability that a random positive item scores above a random negative one, ties counting one half.
+/// The probability that a random positive item scores above a random negative one, ties counting
+/// one half.
 ///
-/// `positive` and `scores` have shape `(n,)`; scores may be infinite but not NaN. It is the Mann-Whitney statistic
-/// `(R - P (P + 1) / 2) / (P N)` with `R` the sum of the `P` positives' mid-ranks and `N` the number of negatives
-/// (Hanley and McNeil 1982). The ranks are summed as integers, so the value does not depend on the order of the items.
+/// `positive` and `scores` have shape `(n,)`; scores may be infinite but not NaN. It is the
+/// Mann-Whitney statistic `(R - P (P + 1) / 2) / (P N)` with `R` the sum of the `P` positives'
+/// mid-ranks and `N` the number of negatives (Hanley and McNeil 1982). The ranks are summed as
+/// integers, so the value does not depend on the order of the items.
 ///
 /// # Errors
 ///
-/// [`ScoreError::Length`], [`ScoreError::Value`] for a NaN, [`ScoreError::OneClass`] where all items have one class.
+/// [`ScoreError::Length`], [`ScoreError::Value`] for a NaN, [`ScoreError::OneClass`] where all
+/// items have one class.
 ///
 /// # Complexity
 ///
@@ -22,11 +25,12 @@ pub fn auc(positive: &[bool], scores: &[f64]) -> Result<f64, ScoreError> {
     rank_auc(pairs).ok_or(ScoreError::OneClass { task: 0 })
 }
 
-/// The largest share of positive items above some bound that at most `max_false` of the negative ones are above: what is found at a
-/// given rate of false alarms.
+/// The largest share of positive items above some bound that at most `max_false` of the negative
+/// ones are above: what is found at a given rate of false alarms.
 ///
-/// `positive` and `scores` have shape `(n,)`; scores may be infinite but not NaN. Items of one score lie above a bound together, so a
-/// group of equal scores that holds too many negatives counts nothing. `max_false` in `0..=1`; nothing is interpolated.
+/// `positive` and `scores` have shape `(n,)`; scores may be infinite but not NaN. Items of one
+/// score lie above a bound together, so a group of equal scores that holds too many negatives
+/// counts nothing. `max_false` in `0..=1`; nothing is interpolated.
 ///
 /// # Errors
 ///
@@ -64,11 +68,12 @@ pub(crate) fn rank_auc(mut items: Vec<(f64, bool)>) -> Option<f64> {
     }))
 }
 
-/// The area for groups of items with one score, the lowest first: how many of a group are positive and how many negative. `None` if
-/// one class is missing.
+/// The area for groups of items with one score, the lowest first: how many of a group are positive
+/// and how many negative. `None` if one class is missing.
 ///
-/// For items that are too many to be listed, such as all pairs of vertices. A positive item wins against the negative ones of the
-/// groups below and half of those of its own, which is counted in integers: the value is that of [`auc`] to the bit.
+/// For items that are too many to be listed, such as all pairs of vertices. A positive item wins
+/// against the negative ones of the groups below and half of those of its own, which is counted in
+/// integers: the value is that of [`auc`] to the bit.
 pub fn auc_of_groups(groups: impl IntoIterator<Item = (u64, u64)>) -> Option<f64> {
     let (mut n_positive, mut n_negative, mut doubled_wins) = (0, 0, 0);
     for (positive, negative) in groups {
@@ -83,7 +88,8 @@ pub fn auc_of_groups(groups: impl IntoIterator<Item = (u64, u64)>) -> Option<f64
 /// The areas of many binary tasks with missing labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaskedAuc {
-    /// The area of each task, shape `(n_tasks,)`; `None` where a class is missing among the labelled items.
+    /// The area of each task, shape `(n_tasks,)`; `None` where a class is missing among the
+    /// labelled items.
     pub per_task: Vec<Option<f64>>,
     /// The mean over the tasks that have an area; `None` if there is none.
     pub mean: Option<f64>,
@@ -98,11 +104,13 @@ impl MaskedAuc {
 
 /// The area of each of `n_tasks` binary tasks over its labelled items, and their mean.
 ///
-/// `positive`, `labelled` and `scores` have shape `(n, n_tasks)`. Unlabelled entries are not looked at.
+/// `positive`, `labelled` and `scores` have shape `(n, n_tasks)`. Unlabelled entries are not looked
+/// at.
 ///
 /// # Errors
 ///
-/// [`ScoreError::Empty`] without tasks, [`ScoreError::Length`], [`ScoreError::Value`] for a NaN at a labelled place.
+/// [`ScoreError::Empty`] without tasks, [`ScoreError::Length`], [`ScoreError::Value`] for a NaN at
+/// a labelled place.
 pub fn masked_auc(
     positive: &[bool],
     labelled: &[bool],
@@ -135,13 +143,15 @@ pub fn masked_auc(
 
 /// The unweighted mean over classes of the area of "this class against the rest".
 ///
-/// `actual` has shape `(n,)` with ids below `n_classes`, `scores` shape `(n, n_classes)`, used as given: rows that
-/// should be probabilities must be normalised by the caller, because ranks within a column change with the rows' scale.
+/// `actual` has shape `(n,)` with ids below `n_classes`, `scores` shape `(n, n_classes)`, used as
+/// given: rows that should be probabilities must be normalised by the caller, because ranks within
+/// a column change with the rows' scale.
 ///
 /// # Errors
 ///
-/// [`ScoreError::Length`], [`ScoreError::Class`], [`ScoreError::Value`] for a NaN, and [`ScoreError::OneClass`] with
-/// the class that has no item or all of them; [`ScoreError::Empty`] without classes.
+/// [`ScoreError::Length`], [`ScoreError::Class`], [`ScoreError::Value`] for a NaN, and
+/// [`ScoreError::OneClass`] with the class that has no item or all of them; [`ScoreError::Empty`]
+/// without classes.
 pub fn auc_one_vs_rest(actual: &[u32], scores: &[f64], n_classes: usize) -> Result<f64, ScoreError> {
     if n_classes == 0 {
         return Err(ScoreError::Empty);

@@ -1,14 +1,17 @@
 //! Classical heads: what needs no gradient tape, on distances, kernels and plain vectors.
 //!
-//! - [`Svm`]: support vector classification with a kernel given as a matrix, which need not be positive semi-definite;
-//!   [`SvmGrid`] chooses its `C` and the width of `exp(-gamma × distance)` by cross-validation.
+//! - [`Svm`]: support vector classification with a kernel given as a matrix, which need not be
+//!   positive semi-definite; [`SvmGrid`] chooses its `C` and the width of `exp(-gamma × distance)`
+//!   by cross-validation.
 //! - [`stratified_folds`]: folds in which every class keeps its share.
-//! - [`spectrum`]: the eigenvalues of a symmetric matrix; [`clip_negative`]: a kernel without its negative ones.
+//! - [`spectrum`]: the eigenvalues of a symmetric matrix; [`clip_negative`]: a kernel without its
+//!   negative ones.
 //! - [`KMeans`]: Lloyd's algorithm from given centres or from those of k-means++.
 //! - [`Tsne`]: a map in the plane, from squared distances or from points.
 //!
-//! Matrices are row-major slices of `f64`. The neighbours' vote and logistic regression, which embeddings share, are in
-//! [`evaluation`](crate::evaluation), whose [`EvaluationError`] says what is wrong with an input.
+//! Matrices are row-major slices of `f64`. The neighbours' vote and logistic regression, which
+//! embeddings share, are in [`evaluation`](crate::evaluation), whose [`EvaluationError`] says what
+//! is wrong with an input.
 
 mod folds;
 mod kmeans;

@@ -3,7 +3,8 @@
 use super::classes::{distinct, numbered};
 use super::{ScoreError, legal, same_length, shape};
 
-/// How often each pair of clusters meets: the contingency table of two clusterings of the same items.
+/// How often each pair of clusters meets: the contingency table of two clusterings of the same
+/// items.
 struct Table {
     /// Cluster of the first, cluster of the second, items in both; only pairs that meet, ascending.
     both: Vec<(usize, usize, u64)>,
@@ -40,11 +41,13 @@ impl Table {
     }
 }
 
-/// The adjusted Rand index of two clusterings: 1 for equal ones, about 0 for independent ones, possibly negative.
+/// The adjusted Rand index of two clusterings: 1 for equal ones, about 0 for independent ones,
+/// possibly negative.
 ///
-/// `first` and `second` have shape `(n,)`; only which items share a label matters. With `a` the pairs together in both,
-/// `b` and `c` those together in one only and `d` the rest it is `2 (a d - b c) / ((a + b)(b + d) + (a + c)(c + d))`,
-/// and 1 where `b = c = 0` (Hubert and Arabie 1985).
+/// `first` and `second` have shape `(n,)`; only which items share a label matters. With `a` the
+/// pairs together in both, `b` and `c` those together in one only and `d` the rest it is
+/// `2 (a d - b c) / ((a + b)(b + d) + (a + c)(c + d))`, and 1 where `b = c = 0` (Hubert and Arabie
+/// 1985).
 ///
 /// # Errors
 ///
@@ -67,7 +70,8 @@ pub fn adjusted_rand(first: &[u32], second: &[u32]) -> Result<f64, ScoreError> {
     Ok(2.0 * (a * d - b * c) / ((a + b) * (b + d) + (a + c) * (c + d)))
 }
 
-/// The mutual information of two clusterings divided by the arithmetic mean of their entropies; lies in 0..=1.
+/// The mutual information of two clusterings divided by the arithmetic mean of their entropies;
+/// lies in 0..=1.
 ///
 /// `first` and `second` have shape `(n,)`. Two clusterings of one cluster each agree perfectly: 1.
 ///
@@ -99,9 +103,10 @@ pub fn normalised_mutual_info(first: &[u32], second: &[u32]) -> Result<f64, Scor
 
 /// The mean silhouette of a clustering under a given distance; lies in -1..=1.
 ///
-/// `distances` has shape `(n, n)`, `labels` shape `(n,)`. For an item, `a` is the mean distance to the others of its
-/// cluster, `b` the smallest mean distance to another cluster, and its silhouette `(b - a) / max(a, b)`; 0 for an item
-/// alone in its cluster and where both are 0 (Rousseeuw 1987). The diagonal is not looked at.
+/// `distances` has shape `(n, n)`, `labels` shape `(n,)`. For an item, `a` is the mean distance to
+/// the others of its cluster, `b` the smallest mean distance to another cluster, and its silhouette
+/// `(b - a) / max(a, b)`; 0 for an item alone in its cluster and where both are 0 (Rousseeuw 1987).
+/// The diagonal is not looked at.
 ///
 /// # Errors
 ///

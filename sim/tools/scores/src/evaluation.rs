@@ -1,13 +1,17 @@
 //! What vectors of nodes are good for: their labels, their neighbours' labels, and links.
 //!
-//! - [`NodeClassification`]: one-vs-rest logistic regression on part of the nodes, F1 on the rest, over shuffles; by default the
-//!   protocol of DeepWalk (Perozzi et al. 2014), which knows how many labels a node has and takes as many top scores.
-//! - [`LogisticRegression`]: its solver. [`knn_precomputed`] and [`knn_cosine`]: the class of the nearest nodes.
-//! - [`hold_out_links`], [`Directions`] and [`link_auc`]: whether linked nodes lie closer than others.
+//! - [`NodeClassification`]: one-vs-rest logistic regression on part of the nodes, F1 on the rest,
+//!   over shuffles; by default the protocol of DeepWalk (Perozzi et al. 2014), which knows how many
+//!   labels a node has and takes as many top scores.
+//! - [`LogisticRegression`]: its solver. [`knn_precomputed`] and [`knn_cosine`]: the class of the
+//!   nearest nodes.
+//! - [`hold_out_links`], [`Directions`] and [`link_auc`]: whether linked nodes lie closer than
+//!   others.
 //!
-//! Vectors are taken as they are, neither centred nor scaled, as DeepWalk's own script does. That script fits with liblinear, which also
-//! penalises the intercept; ours follows scikit-learn's convention, which does not. F1 is that of scikit-learn: a label that nobody
-//! has and nobody predicts scores 0 in the macro mean.
+//! Vectors are taken as they are, neither centred nor scaled, as DeepWalk's own script does. That
+//! script fits with liblinear, which also penalises the intercept; ours follows scikit-learn's
+//! convention, which does not. F1 is that of scikit-learn: a label that nobody has and nobody
+//! predicts scores 0 in the macro mean.
 
 mod knn;
 mod links;
@@ -28,7 +32,6 @@ pub enum EvaluationError {
     /// A field or parameter that breaks its rule.
     #[error("{field}: {rule}")]
     Setting {
-        /// Its name.
         field: &'static str,
         /// The rule, and what it got.
         rule: String,
@@ -57,7 +60,6 @@ pub enum EvaluationError {
     /// A vertex id is not below the number of vectors.
     #[error("vertex ids must lie below {n_vertices} (vectors), got {vertex}")]
     Vertex {
-        /// The id.
         vertex: u32,
         /// How many vectors there are.
         n_vertices: usize,

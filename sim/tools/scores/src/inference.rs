@@ -1,4 +1,5 @@
-//! Guessing a property from rows of numbers: attackers of several kinds, and which of them knows best.
+//! Guessing a property from rows of numbers: attackers of several kinds, and which of them knows
+//! best.
 //!
 //! | attacker | what it is | what cross-validation chooses |
 //! |---|---|---|
@@ -7,14 +8,16 @@
 //! | `forest` | a random forest, of the crate `rafor` | - |
 //! | `network` | a perceptron that stops when a fifth of the known rows, which it does not learn from, are guessed best | - |
 //!
-//! An attacker is told the labels of some rows, which come in groups, such as the graphs of one function: folds never part a group,
-//! because what is guessed is of groups that nobody knows. Its settings, and which attacker speaks for all of them, are chosen by
-//! the area under the ROC curve of guesses of known rows by those who did not learn from them; whom they are asked about decides
+//! An attacker is told the labels of some rows, which come in groups, such as the graphs of one
+//! function: folds never part a group, because what is guessed is of groups that nobody knows. Its
+//! settings, and which attacker speaks for all of them, are chosen by the area under the ROC curve
+//! of guesses of known rows by those who did not learn from them; whom they are asked about decides
 //! nothing. Its number is a lower bound: another attacker may see more in the same rows.
 //!
-//! The forest is a crate's because a tree is no work for this project. `rafor` takes a seed, runs on one thread where it is told to, sorts
-//! stably, splits by the Gini index in `f64` without a transcendental function, and gives shares of classes; `linfa-trees` sums the
-//! values of a hash map, and `smartcore` gives the class of a majority alone, which has no area.
+//! The forest is a crate's because a tree is no work for this project. `rafor` takes a seed, runs
+//! on one thread where it is told to, sorts stably, splits by the Gini index in `f64` without a
+//! transcendental function, and gives shares of classes; `linfa-trees` sums the values of a hash
+//! map, and `smartcore` gives the class of a majority alone, which has no area.
 
 mod folds;
 mod forest;
@@ -32,47 +35,42 @@ pub use table::{Known, Table};
 
 use folkmoot_draws::{Purpose, Rng, SimRng, Streams};
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use rayon::prelude::*;
 
 const FIT: Purpose = Purpose(*b"inferfit");
 
 /// Attackers and what they choose their settings from.
-#[part]
+#[component]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attackers {
     /// Parts of the known rows that are guessed from the others.
-    #[part(default = 5, in = 2..=100)]
+    #[component(default = 5, in = 2..=100)]
     pub folds: u32,
     /// Penalties of the logistic regression, beside the mean loss of a row; none: it is left out.
-    #[part(default = vec![10.0, 1.0, 0.1, 0.01, 0.001], above = 0, in = 1e-9..=1e9)]
+    #[component(default = vec![10.0, 1.0, 0.1, 0.01, 0.001], above = 0, in = 1e-9..=1e9)]
     pub penalties: Vec<f64>,
     /// Numbers of neighbours; none: they are left out.
-    #[part(default = vec![1, 3, 10, 30], in = 1..=100_000)]
+    #[component(default = vec![1, 3, 10, 30], in = 1..=100_000)]
     pub neighbours: Vec<u32>,
     /// Trees of the forest; 0: it is left out.
-    #[part(default = 100, in = 0..=10_000)]
+    #[component(default = 100, in = 0..=10_000)]
     pub trees: u32,
     /// Whether the perceptron takes part.
-    #[part(default = true)]
+    #[component(default = true)]
     pub network: bool,
 }
 
 /// A kind of attacker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Logistic regression.
     Ridge,
-    /// Nearest neighbours.
     Neighbours,
-    /// A forest.
     Forest,
-    /// A perceptron.
     Network,
 }
 
 impl Kind {
-    /// All of them.
     pub const ALL: [Kind; 4] = [Kind::Ridge, Kind::Neighbours, Kind::Forest, Kind::Network];
 
     /// Its name in tables.
@@ -89,11 +87,12 @@ impl Kind {
 /// What one attacker says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guess {
-    /// Who.
     pub kind: Kind,
-    /// The chosen penalty or number of neighbours; how many trees or epochs there were to choose from.
+    /// The chosen penalty or number of neighbours; how many trees or epochs there were to choose
+    /// from.
     pub setting: f64,
-    /// The area under the ROC curve of its guesses of known rows from those of other groups; `None` where all are of one group.
+    /// The area under the ROC curve of its guesses of known rows from those of other groups; `None`
+    /// where all are of one group.
     pub known_auc: Option<f64>,
     /// Its scores, shape `(n_targets, n_classes)`.
     pub scores: Vec<f64>,
@@ -105,12 +104,13 @@ impl Attackers {
         self.penalties.is_empty() && self.neighbours.is_empty() && self.trees == 0 && !self.network
     }
 
-    /// Every attacker's guess of the `targets`, in the order of [`Kind::ALL`]. Nobody guesses from rows with a number that is not
-    /// finite, or without any.
+    /// Every attacker's guess of the `targets`, in the order of [`Kind::ALL`]. Nobody guesses from
+    /// rows with a number that is not finite, or without any.
     ///
     /// # Determinism
     ///
-    /// Draws one word and what folds need. Attackers and folds run in parallel, each with a stream of its own.
+    /// Draws one word and what folds need. Attackers and folds run in parallel, each with a stream
+    /// of its own.
     pub fn guess(
         &self,
         network: &Network,
@@ -223,11 +223,12 @@ pub fn first_best(areas: &[Option<f64>]) -> Option<usize> {
     best.map(|(at, _)| at)
 }
 
-/// The mean over classes of the share of pairs of a row of that class and a row of another, guessed in one fold, in which the first has
-/// the higher score; ties count one half. `None` where there is no such pair.
+/// The mean over classes of the share of pairs of a row of that class and a row of another, guessed
+/// in one fold, in which the first has the higher score; ties count one half. `None` where there is
+/// no such pair.
 ///
-/// Rows of different folds are not compared: where a class is rare, whoever does not know one of its rows thinks it rarer, and
-/// guesses of such rows would come out below chance.
+/// Rows of different folds are not compared: where a class is rare, whoever does not know one of
+/// its rows thinks it rarer, and guesses of such rows would come out below chance.
 pub fn auc_within<'a>(folds: impl Iterator<Item = (Vec<u32>, &'a [f64])>, n_classes: usize) -> Option<f64> {
     let mut sums = vec![(0.0, 0.0); n_classes];
     for (labels, scores) in folds {
@@ -250,8 +251,9 @@ pub fn auc_within<'a>(folds: impl Iterator<Item = (Vec<u32>, &'a [f64])>, n_clas
     (!areas.is_empty()).then(|| areas.iter().sum::<f64>() / areas.len() as f64)
 }
 
-/// The mean over classes of the area under the ROC curve of that class against the rest, for scores of shape `(n, n_classes)`.
-/// Classes that no row has, or all have, are left out of the mean; `None` if none is left, or a score is no number.
+/// The mean over classes of the area under the ROC curve of that class against the rest, for scores
+/// of shape `(n, n_classes)`. Classes that no row has, or all have, are left out of the mean;
+/// `None` if none is left, or a score is no number.
 pub fn macro_auc(labels: &[u32], scores: &[f64], n_classes: usize) -> Option<f64> {
     let is = |&label: &u32| (0..n_classes as u32).map(move |class| class == label);
     let positive: Vec<bool> = labels.iter().flat_map(is).collect();

@@ -1,8 +1,10 @@
-//! The loops in which the time goes, in safe code that vectorises, compiled for several instruction sets.
+//! The loops in which the time goes, in safe code that vectorises, compiled for several instruction
+//! sets.
 //!
-//! The rule is that of the kernels of learning: a result has the same bits on every CPU with FMA. Every product that is added is
-//! one `mul_add`, and a sum over a row runs over [`LANES`] partial sums that are folded in one order. [`dots`] has the bits of a plain
-//! loop instead: there the lanes are of other vectors.
+//! The rule is that of the kernels of learning: a result has the same bits on every CPU with FMA.
+//! Every product that is added is one `mul_add`, and a sum over a row runs over [`LANES`] partial
+//! sums that are folded in one order. [`dots`] has the bits of a plain loop instead: there the
+//! lanes are of other vectors.
 
 mod dense;
 mod logistic;

@@ -50,8 +50,8 @@ impl F1 {
 
 /// F1 of a multi-label prediction: every item may have any of `n_labels` labels.
 ///
-/// `actual` and `predicted` have shape `(n, n_labels)`. A label that nobody has and nobody predicts scores 0 and counts
-/// in the mean, as scikit-learn's `zero_division = 0` has it.
+/// `actual` and `predicted` have shape `(n, n_labels)`. A label that nobody has and nobody predicts
+/// scores 0 and counts in the mean, as scikit-learn's `zero_division = 0` has it.
 ///
 /// # Errors
 ///
@@ -73,7 +73,8 @@ pub fn f1_multi_label(actual: &[bool], predicted: &[bool], n_labels: usize) -> R
     Ok(F1::of(&counts))
 }
 
-/// F1 of a single-label prediction over the classes that occur in either input; `micro` then equals [`accuracy`].
+/// F1 of a single-label prediction over the classes that occur in either input; `micro` then equals
+/// [`accuracy`].
 ///
 /// `actual` and `predicted` have shape `(n,)`; ids need not be consecutive.
 ///

@@ -1,18 +1,24 @@
-//! What vectors and predictions are worth: scores, and the classical heads that read vectors, distances and kernels.
+//! What vectors and predictions are worth: scores, and the classical heads that read vectors,
+//! distances and kernels.
 //!
-//! - [`auc`], [`masked_auc`], [`auc_one_vs_rest`]: the area under the ROC curve, from ranks; [`true_positive_rate`]: one point of the curve.
-//! - [`accuracy`], [`f1_multi_label`], [`f1_multi_class`]: agreement of predicted and actual labels.
-//! - [`adjusted_rand`], [`normalised_mutual_info`], [`silhouette`]: agreement and quality of clusterings.
+//! - [`auc`], [`masked_auc`], [`auc_one_vs_rest`]: the area under the ROC curve, from ranks;
+//!   [`true_positive_rate`]: one point of the curve.
+//! - [`accuracy`], [`f1_multi_label`], [`f1_multi_class`]: agreement of predicted and actual
+//!   labels.
+//! - [`adjusted_rand`], [`normalised_mutual_info`], [`silhouette`]: agreement and quality of
+//!   clusterings.
 //! - [`trustworthiness`]: how many neighbours of an embedding are neighbours of the data.
 //! - [`spearman`], [`kendall`], [`precision_at`]: how far two orders of the same items agree.
-//! - [`evaluation`]: what vectors of nodes know: labels by logistic regression and by nearest neighbours, and links.
+//! - [`evaluation`]: what vectors of nodes know: labels by logistic regression and by nearest
+//!   neighbours, and links.
 //! - [`classical`]: support vector machines, clusters and maps.
 //! - [`inference`]: attackers who guess a property from rows of numbers.
 //!
-//! Matrices are row-major slices. Counts stay integers until the last division and floats are added in ascending index,
-//! so a score has the same bits everywhere. Conventions are those of scikit-learn; a score that its definition leaves
-//! open (one class only, nothing to compare) is a [`ScoreError`], never a number that looks like one. Left out: reading
-//! predictions from anywhere, thresholds, and intervals over seeds.
+//! Matrices are row-major slices. Counts stay integers until the last division and floats are added
+//! in ascending index, so a score has the same bits everywhere. Conventions are those of
+//! scikit-learn; a score that its definition leaves open (one class only, nothing to compare) is a
+//! [`ScoreError`], never a number that looks like one. Left out: reading predictions from anywhere,
+//! thresholds, and intervals over seeds.
 
 use thiserror::Error;
 
@@ -49,22 +55,20 @@ pub enum ScoreError {
         /// How many it has.
         got: usize,
     },
-    /// A value is not a number, is infinite where a finite one is needed, or is a negative distance.
+    /// A value is not a number, is infinite where a finite one is needed, or is a negative
+    /// distance.
     #[error("{input}[{index}]: {value} is not a legal value")]
     Value {
         /// The input, by its parameter's name.
         input: &'static str,
         /// The position in it.
         index: usize,
-        /// The value.
         value: f64,
     },
     /// A class id is not below the number of classes.
     #[error("actual[{index}]: must lie below {n_classes} (n_classes), got {class}")]
     Class {
-        /// The item.
         index: usize,
-        /// Its class id.
         class: u32,
         /// How many classes there are.
         n_classes: usize,
@@ -101,7 +105,8 @@ fn same_length(input: &'static str, expected: usize, got: usize) -> Result<(), S
     }
 }
 
-/// Checks the shape `(n_rows, width)` of a row-major matrix of `got` values; a product beyond `usize` fits none.
+/// Checks the shape `(n_rows, width)` of a row-major matrix of `got` values; a product beyond
+/// `usize` fits none.
 fn shape(input: &'static str, n_rows: usize, width: usize, got: usize) -> Result<(), ScoreError> {
     same_length(input, n_rows.saturating_mul(width), got)
 }

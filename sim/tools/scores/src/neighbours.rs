@@ -2,18 +2,18 @@
 
 use super::{ScoreError, legal, shape};
 
-/// The trustworthiness of an embedding: 1 if the `k` nearest neighbours of every embedded item are its nearest in the
-/// data.
+/// The trustworthiness of an embedding: 1 if the `k` nearest neighbours of every embedded item are
+/// its nearest in the data.
 ///
-/// `data` has shape `(n, n_features)`, `embedded` shape `(n, n_components)`; both under the Euclidean distance, ties by
-/// index. With `r(i, j)` the rank of `j` among the neighbours of `i` in the data (1 = nearest) and `U(i)` the `k`
-/// nearest in the embedding, it is `1 - 2 / (n k (2n - 3k - 1)) × sum over i, j in U(i) of max(0, r(i, j) - k)` (Venna
-/// and Kaski 2001).
+/// `data` has shape `(n, n_features)`, `embedded` shape `(n, n_components)`; both under the
+/// Euclidean distance, ties by index. With `r(i, j)` the rank of `j` among the neighbours of `i` in
+/// the data (1 = nearest) and `U(i)` the `k` nearest in the embedding, it is `1 - 2 / (n k (2n - 3k
+/// - 1)) × sum over i, j in U(i) of max(0, r(i, j) - k)` (Venna and Kaski 2001).
 ///
 /// # Errors
 ///
-/// [`ScoreError::Empty`] for a width of 0, [`ScoreError::Length`], [`ScoreError::Value`] for a value that is not
-/// finite, [`ScoreError::Neighbours`] unless `1 <= k < n / 2`.
+/// [`ScoreError::Empty`] for a width of 0, [`ScoreError::Length`], [`ScoreError::Value`] for a
+/// value that is not finite, [`ScoreError::Neighbours`] unless `1 <= k < n / 2`.
 ///
 /// # Complexity
 ///
@@ -80,8 +80,8 @@ mod tests {
         assert!(trustworthiness(&data, 1, &data[..4], 1, 1).is_err());
     }
 
-    /// Items at 0, 1, 3 embedded at 0, 3, 1 with k = 1: item 0 finds 2 (rank 2), item 1 finds 2 (rank 2), item 2 finds
-    /// 0 (rank 2); the excess is 3 and the factor 2 / (3 × 1 × 2).
+    /// Items at 0, 1, 3 embedded at 0, 3, 1 with k = 1: item 0 finds 2 (rank 2), item 1 finds 2
+    /// (rank 2), item 2 finds 0 (rank 2); the excess is 3 and the factor 2 / (3 × 1 × 2).
     #[test]
     fn false_neighbours_are_counted_by_their_rank() {
         assert_eq!(

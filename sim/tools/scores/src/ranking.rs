@@ -1,4 +1,5 @@
-//! How far two orders of the same items agree: rank correlations, and how many of the first are the same.
+//! How far two orders of the same items agree: rank correlations, and how many of the first are the
+//! same.
 
 use crate::ScoreError;
 
@@ -57,7 +58,8 @@ fn checked(a: &[f64], b: &[f64]) -> Result<(), ScoreError> {
 ///
 /// # Errors
 ///
-/// No items, another number of them on the other side, or a value that is no number; so for all functions here.
+/// No items, another number of them on the other side, or a value that is no number; so for all
+/// functions here.
 pub fn spearman(a: &[f64], b: &[f64], ties: Ties) -> Result<f64, ScoreError> {
     checked(a, b)?;
     let middle = (a.len() - 1) as f64 / 2.0;
@@ -88,7 +90,8 @@ pub fn kendall(a: &[f64], b: &[f64], ties: Ties) -> Result<f64, ScoreError> {
     Ok(if most > 0.0 { agree as f64 / most } else { 0.0 })
 }
 
-/// Of the `k` items of greatest score the share that are no further than the `k`-th nearest; ties in score go to the first items.
+/// Of the `k` items of greatest score the share that are no further than the `k`-th nearest; ties
+/// in score go to the first items.
 ///
 /// # Errors
 ///

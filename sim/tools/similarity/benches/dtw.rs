@@ -1,8 +1,10 @@
-//! Warping of all pairs of a sample: the plain loop beside the lanes, both on one thread. Throughput is in cells.
+//! Warping of all pairs of a sample: the plain loop beside the lanes, both on one thread.
+//! Throughput is in cells.
 //!
-//! `cargo bench -p folkmoot-similarity --bench dtw`; the sample is 512 matrices of 9 columns, with 1 to 400 rows, most of them
-//! short (heavy-tailed, as the degrees of a social network are). In one sample no row recurs, in the other each is one of 512 vectors, as
-//! the rows of a vertex are those of its neighbours. `benches/against_dtaidistance.py` measures against that library.
+//! `cargo bench -p folkmoot-similarity --bench dtw`; the sample is 512 matrices of 9 columns, with
+//! 1 to 400 rows, most of them short (heavy-tailed, as the degrees of a social network are). In one
+//! sample no row recurs, in the other each is one of 512 vectors, as the rows of a vertex are those
+//! of its neighbours. `benches/against_dtaidistance.py` measures against that library.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use folkmoot_draws::{SeedableRng, SimRng};

@@ -1,8 +1,9 @@
-//! Gromov-Wasserstein of all pairs of a sample on one thread, and the linear transport under it. Throughput is in pairs.
+//! Gromov-Wasserstein of all pairs of a sample on one thread, and the linear transport under it.
+//! Throughput is in pairs.
 //!
-//! `cargo bench -p folkmoot-similarity --bench gw`; the samples are random graphs like molecules: trees of 10 to 26 nodes (18 on
-//! average) or of 29 with some edges that close rings, with distances in hops. `benches/against_pot.py` measures real graphs
-//! against the library POT.
+//! `cargo bench -p folkmoot-similarity --bench gw`; the samples are random graphs like molecules:
+//! trees of 10 to 26 nodes (18 on average) or of 29 with some edges that close rings, with
+//! distances in hops. `benches/against_pot.py` measures real graphs against the library POT.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use folkmoot_draws::{SeedableRng, SimRng};

@@ -1,6 +1,8 @@
-//! Trees: exact clustering of a matrix, the hybrid from vectors, and leaves under the lowest common ancestor.
+//! Trees: exact clustering of a matrix, the hybrid from vectors, and leaves under the lowest common
+//! ancestor.
 //!
-//! `cargo bench -p folkmoot-similarity --bench tree`; throughput is in pairs, vertices and queries. Vectors are uniform, of 9 bins.
+//! `cargo bench -p folkmoot-similarity --bench tree`; throughput is in pairs, vertices and queries.
+//! Vectors are uniform, of 9 bins.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use folkmoot_draws::{SeedableRng, SimRng};

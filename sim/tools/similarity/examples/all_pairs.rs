@@ -1,8 +1,11 @@
-//! Times the dissimilarity of all pairs of BlogCatalog's vertices, or of every so many of them, and its clustering.
+//! Times the dissimilarity of all pairs of BlogCatalog's vertices, or of every so many of them, and
+//! its clustering.
 //!
-//! `cargo run --release -p folkmoot-similarity --example all_pairs -- ../shared/data [every [threads [matrices.bin]]]`
+//! `cargo run --release -p folkmoot-similarity --example all_pairs -- ../shared/data [every
+//! [threads [matrices.bin]]]`
 //!
-//! The file gets the sequences, for other programs: little-endian `u32` n and k, n lengths, then all rows as `f32`.
+//! The file gets the sequences, for other programs: little-endian `u32` n and k, n lengths, then
+//! all rows as `f32`.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_types,

@@ -1,11 +1,14 @@
-//! Times Gromov-Wasserstein over all pairs of a set of graphs, or of every so many of them, on one thread.
+//! Times Gromov-Wasserstein over all pairs of a set of graphs, or of every so many of them, on one
+//! thread.
 //!
-//! `cargo run --release -p folkmoot-similarity --example gw_pairs -- ../shared/data MUTAG [every [hops|signs [starts [values.bin]]]]`
+//! `cargo run --release -p folkmoot-similarity --example gw_pairs -- ../shared/data MUTAG [every
+//! [hops|signs [starts [values.bin]]]]`
 //!
-//! Distances are hop counts, or those between rows of random signs, as GW-LDP's encoder releases them (one of two columns
-//! a row). `starts` is how many disturbed starts follow the first, or `ends` for those from the ends of the graphs. The file
-//! gets everything for other programs: little-endian `u32` number of graphs and their sizes, then as `f64` all matrices and
-//! the values of all pairs.
+//! Distances are hop counts, or those between rows of random signs, as GW-LDP's encoder releases
+//! them (one of two columns a row). `starts` is how many disturbed starts follow the first, or
+//! `ends` for those from the ends of the graphs. The file gets everything for other programs:
+//! little-endian `u32` number of graphs and their sizes, then as `f64` all matrices and the values
+//! of all pairs.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_types,

@@ -1,7 +1,7 @@
 //! Times a hybrid tree over many random vectors, and questions to it.
 //!
-//! `cargo run --release -p folkmoot-similarity --example hybrid_tree -- [n [part_size [threads]]]`: 1,000,000 vertices, 1,024 and
-//! all cores unless said otherwise; 13 bins.
+//! `cargo run --release -p folkmoot-similarity --example hybrid_tree -- [n [part_size [threads]]]`:
+//! 1,000,000 vertices, 1,024 and all cores unless said otherwise; 13 bins.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_types,

@@ -1,12 +1,14 @@
 //! Dynamic time warping between matrices whose rows are the elements of a sequence.
 //!
-//! `cost(i, j) = min(cost(i−1, j), cost(i, j−1), cost(i−1, j−1)) + d(a_i, b_j)`, with `cost(0, 0) = 0` and infinity on the rest of the
-//! border; the value is `cost(len a, len b)`. There is no window. `d` is a [`Metric`] of two rows of `k` numbers, or their squared
-//! difference in [`dtw_squared`].
+//! `cost(i, j) = min(cost(i−1, j), cost(i, j−1), cost(i−1, j−1)) + d(a_i, b_j)`, with
+//! `cost(0, 0) = 0` and infinity on the rest of the border; the value is `cost(len a, len b)`.
+//! There is no window. `d` is a [`Metric`] of two rows of `k` numbers, or their squared difference
+//! in [`dtw_squared`].
 //!
 //! [`dtw`] is the plain loop, one pair at a time. All pairs at once, with the same bits, are
-//! [`Sequences::all_pairs`](crate::dissimilarity::Sequences::all_pairs): each cell is made by the same operations in the same
-//! order, in `f32`, and a minimum does not round. Swapping the two matrices does not move a bit either.
+//! [`Sequences::all_pairs`](crate::dissimilarity::Sequences::all_pairs): each cell is made by the
+//! same operations in the same order, in `f32`, and a minimum does not round. Swapping the two
+//! matrices does not move a bit either.
 
 pub(crate) mod lanes;
 
@@ -39,7 +41,8 @@ fn smaller(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
 
-/// The dynamic time warping of `a` and `b`, row-major with `k` columns; infinite if either has no row.
+/// The dynamic time warping of `a` and `b`, row-major with `k` columns; infinite if either has no
+/// row.
 ///
 /// # Panics
 /// When a length is no multiple of `k`, or `k` is 0: the caller's bug.
@@ -50,8 +53,8 @@ pub fn dtw(a: &[f32], b: &[f32], k: usize, metric: Metric) -> f32 {
     warp(a, b, k, |a, b| metric.distance(a, b))
 }
 
-/// The dynamic time warping of two sequences of numbers by the squares of their differences, and of that the square root; infinite if either
-/// is empty.
+/// The dynamic time warping of two sequences of numbers by the squares of their differences, and of
+/// that the square root; infinite if either is empty.
 ///
 /// # Complexity
 /// `O(len a × len b)` time, `O(len b)` memory.
@@ -95,7 +98,8 @@ fn check(a: &[f32], b: &[f32], k: usize) {
     );
 }
 
-/// Replaces the costs of one row of `a` by those of the next; `corner` is the cost left of and above the first cell.
+/// Replaces the costs of one row of `a` by those of the next; `corner` is the cost left of and
+/// above the first cell.
 fn warp_row(a: &[f32], b: &[f32], k: usize, distance: &impl Fn(&[f32], &[f32]) -> f32, corner: f32, row: &mut [f32]) {
     let mut diagonal = corner;
     let mut left = f32::INFINITY;

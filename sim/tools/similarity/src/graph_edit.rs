@@ -1,8 +1,9 @@
 //! Exact edit distance between tiny graphs.
 //!
-//! Every insertion and deletion of a node or an edge costs 1; labels and weights are not looked at, so substitutions
-//! are free. It is the reference value of graph-similarity data sets, which keep to graphs of ten nodes because the
-//! problem is NP-hard. Left out: labels, other costs, and bounds for larger graphs.
+//! Every insertion and deletion of a node or an edge costs 1; labels and weights are not looked at,
+//! so substitutions are free. It is the reference value of graph-similarity data sets, which keep
+//! to graphs of ten nodes because the problem is NP-hard. Left out: labels, other costs, and bounds
+//! for larger graphs.
 
 use folkmoot_graphs::Graph;
 use thiserror::Error;
@@ -26,9 +27,10 @@ pub enum GraphEditError {
 
 /// The smallest number of node and edge insertions and deletions that turns `g` into `h`.
 ///
-/// A node that is deleted while another is inserted may as well be replaced, which saves 2 and costs no edge. So some
-/// best edit maps every node of the smaller graph to a node of the larger, and the distance is
-/// `|n_g - n_h| + e_g + e_h - 2 × (edges in common under the best such map)`. A self loop is an edge like any other.
+/// A node that is deleted while another is inserted may as well be replaced, which saves 2 and
+/// costs no edge. So some best edit maps every node of the smaller graph to a node of the larger,
+/// and the distance is `|n_g - n_h| + e_g + e_h - 2 × (edges in common under the best such map)`. A
+/// self loop is an edge like any other.
 ///
 /// # Errors
 ///
@@ -40,7 +42,8 @@ pub enum GraphEditError {
 ///
 /// # Complexity
 ///
-/// At most `n! / (n - m)!` assignments for graphs of `m <= n <= 10` nodes; branches that cannot win are not entered.
+/// At most `n! / (n - m)!` assignments for graphs of `m <= n <= 10` nodes; branches that cannot win
+/// are not entered.
 ///
 /// ```
 /// use folkmoot_graphs::Graph;
@@ -72,8 +75,8 @@ type NodeSet = u16;
 
 /// The depth-first search for the map with most common edges.
 struct Search {
-    /// Neighbours of each node of the smaller graph among those assigned before it, as positions in the order of
-    /// assignment.
+    /// Neighbours of each node of the smaller graph among those assigned before it, as positions in
+    /// the order of assignment.
     earlier: Vec<NodeSet>,
     /// Whether the node has a self loop.
     looped: Vec<bool>,
@@ -88,7 +91,8 @@ struct Search {
 }
 
 impl Search {
-    /// Orders the smaller graph's nodes by falling degree: many edges settle early, and hopeless branches end early.
+    /// Orders the smaller graph's nodes by falling degree: many edges settle early, and hopeless
+    /// branches end early.
     fn new(small: &Graph, large: &Graph) -> Search {
         let mut order: Vec<u32> = (0..small.n_nodes() as u32).collect();
         order.sort_by_key(|&node| std::cmp::Reverse(small.degree(node)));
@@ -114,8 +118,8 @@ impl Search {
         }
     }
 
-    /// Assigns the node at position `at`, with the larger graph's nodes in `used` taken, `common` edges in common so
-    /// far and `free` edges of the larger graph not yet between used nodes.
+    /// Assigns the node at position `at`, with the larger graph's nodes in `used` taken, `common`
+    /// edges in common so far and `free` edges of the larger graph not yet between used nodes.
     fn assign(&mut self, at: usize, used: NodeSet, common: u32, free: u32) {
         self.best = self.best.max(common);
         for node in 0..self.rows.len() {
@@ -160,8 +164,8 @@ mod tests {
         assert_eq!(distance(&empty, &path), Ok(5));
         assert_eq!(distance(&path, &star), Ok(2));
         assert_eq!(distance(&star, &path), Ok(2));
-        // The square loses one edge for a path of four, whose other end moves to the middle: one more deletion and
-        // insertion.
+        // The square loses one edge for a path of four, whose other end moves to the middle: one
+        // more deletion and insertion.
         assert_eq!(distance(&star, &square), Ok(3));
         assert_eq!(distance(&square, &graph(4, &[(0, 2), (2, 1), (1, 3), (3, 0)])), Ok(0));
     }
@@ -174,7 +178,8 @@ mod tests {
         assert_eq!(distance(&keep(&[(0, 0)]), &keep(&[(0, 1)])), Ok(2));
     }
 
-    /// Against the definition: the best of all bijections after both graphs are padded to equal size with absent nodes.
+    /// Against the definition: the best of all bijections after both graphs are padded to equal
+    /// size with absent nodes.
     #[test]
     fn agrees_with_all_permutations_of_padded_graphs() {
         let mut state = 7u64;
@@ -224,8 +229,8 @@ mod tests {
         }
     }
 
-    /// The Petersen graph against the five-sided prism: all degrees are 3, so there is little to prune by. They have at
-    /// most 11 of 15 edges in common.
+    /// The Petersen graph against the five-sided prism: all degrees are 3, so there is little to
+    /// prune by. They have at most 11 of 15 edges in common.
     #[test]
     fn the_largest_allowed_size_is_searched_in_full() {
         let ring = |i: u32| (i, (i + 1) % 5);

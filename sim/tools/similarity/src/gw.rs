@@ -1,24 +1,31 @@
-//! Gromov-Wasserstein discrepancies: how far two graphs are from having the same distances between their nodes.
+//! Gromov-Wasserstein discrepancies: how far two graphs are from having the same distances between
+//! their nodes.
 //!
-//! F. Mémoli. Gromov-Wasserstein Distances and the Metric Approach to Object Matching. Found. Comput. Math. 11 (2011);
-//! G. Peyré, M. Cuturi and J. Solomon. Gromov-Wasserstein Averaging of Kernel and Distance Matrices. ICML 2016;
-//! T. Vayer et al. Optimal Transport for Structured Data with Application on Graphs. ICML 2019 (the fused form).
+//! F. Mémoli. Gromov-Wasserstein Distances and the Metric Approach to Object Matching. Found.
+//! Comput. Math. 11 (2011); G. Peyré, M. Cuturi and J. Solomon. Gromov-Wasserstein Averaging of
+//! Kernel and Distance Matrices. ICML 2016; T. Vayer et al. Optimal Transport for Structured Data
+//! with Application on Graphs. ICML 2019 (the fused form).
 //!
 //! For two [`Space`]s, symmetric matrices `C` and `D` with weights `p` and `q`,
 //!
 //! `GW = min_T Σ_ijkl (C_ik − D_jl)² T_ij T_kl`, over plans `T ≥ 0`, `T 1 = p`, `T' 1 = q`.
 //!
-//! The value is this sum itself: squared, not halved, no root taken. Its root is a metric between spaces. The fused form is
-//! `(1 − α) <M, T> + α Σ …` with a cost `M` between nodes ([`Fused`], [`feature_cost`]).
+//! The value is this sum itself: squared, not halved, no root taken. Its root is a metric between
+//! spaces. The fused form is `(1 − α) <M, T> + α Σ …` with a cost `M` between nodes ([`Fused`],
+//! [`feature_cost`]).
 //!
-//! - [`gw`], [`fused_gw`]: one pair; [`Solver`] for many, with its memory kept and its plans given out.
+//! - [`gw`], [`fused_gw`]: one pair; [`Solver`] for many, with its memory kept and its plans given
+//!   out.
 //! - [`all_pairs`], [`fused_all_pairs`], [`between`]: many pairs, in parallel.
 //! - [`objective`], [`gradient`]: at any plan.
-//! - [`entropic_gw`]: with an entropy, by scaling, or by the proximal-point method; with either [`Loss`].
-//! - [`barycentre`], [`update`], [`resized`]: the mean of several spaces; [`k_means`]: clusters of spaces about their means.
+//! - [`entropic_gw`]: with an entropy, by scaling, or by the proximal-point method; with either
+//!   [`Loss`].
+//! - [`barycentre`], [`update`], [`resized`]: the mean of several spaces; [`k_means`]: clusters of
+//!   spaces about their means.
 //!
-//! Promises: no value depends on the number of threads or on the pairs solved before; exchanging the two spaces does not move
-//! a bit. The problem is not convex: what is found is a local optimum, whose value bounds the least from above.
+//! Promises: no value depends on the number of threads or on the pairs solved before; exchanging
+//! the two spaces does not move a bit. The problem is not convex: what is found is a local optimum,
+//! whose value bounds the least from above.
 //!
 //! ```
 //! use folkmoot_similarity::gw::{Options, Space, gw};
@@ -56,32 +63,38 @@ pub use space::{Space, SpaceError};
 /// How the conditional gradient starts and when it stops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Stops when a step lowers the value by no more than this part of it; at least 0. The default is 1e-9.
+    /// Stops when a step lowers the value by no more than this part of it; at least 0. The default
+    /// is 1e-9.
     pub relative_tolerance: f64,
     /// Stops when a step lowers the value by no more than this; at least 0. The default is 1e-9.
     pub absolute_tolerance: f64,
     /// Stops after this many steps; at least 1. The default is 10 000.
     pub max_steps: u32,
-    /// Where no step improves a vertex, try all exchanges of two flows, and go on from there if one helps. Off, this is the
-    /// plain conditional gradient. The default is on.
+    /// Where no step improves a vertex, try all exchanges of two flows, and go on from there if one
+    /// helps. Off, this is the plain conditional gradient. The default is on.
     pub exchange: bool,
-    /// The start `p q'` is disturbed: each value is multiplied by `1 + start_jitter × u`, `u` uniform in `[−1, 1)`, and the
-    /// sums are restored. In `[0, 1)`; the default, 0, leaves it alone.
+    /// The start `p q'` is disturbed: each value is multiplied by `1 + start_jitter × u`, `u`
+    /// uniform in `[−1, 1)`, and the sums are restored. In `[0, 1)`; the default, 0, leaves it
+    /// alone.
     ///
-    /// A graph with a symmetry gives `p q'` a gradient with ties, which the order of its nodes then breaks; jitter breaks
-    /// them at random.
+    /// A graph with a symmetry gives `p q'` a gradient with ties, which the order of its nodes then
+    /// breaks; jitter breaks them at random.
     pub start_jitter: f64,
-    /// Two starts more follow the first: the plans that sort both spaces from end to end, one way and the other. The lower
-    /// of the two is refined like the first; then the best of the three is mixed with either of the others, and a mixture
-    /// that leads lower is refined too. The best is kept, so they never worsen a value. The default is off.
+    /// Two starts more follow the first: the plans that sort both spaces from end to end, one way
+    /// and the other. The lower of the two is refined like the first; then the best of the three is
+    /// mixed with either of the others, and a mixture that leads lower is refined too. The best is
+    /// kept, so they never worsen a value. The default is off.
     ///
-    /// What a single start misses most is the way in which one space lies along the other. For hop counts of molecules
-    /// these starts find lower values than as many disturbed ones, in less time.
+    /// What a single start misses most is the way in which one space lies along the other. For hop
+    /// counts of molecules these starts find lower values than as many disturbed ones, in less
+    /// time.
     pub end_starts: bool,
-    /// How many disturbed starts follow a first, undisturbed one; the best is kept, so they never worsen a value. 0, the
-    /// default, makes the one start, disturbed if `start_jitter` is not 0. Others need a `start_jitter` above 0.
+    /// How many disturbed starts follow a first, undisturbed one; the best is kept, so they never
+    /// worsen a value. 0, the default, makes the one start, disturbed if `start_jitter` is not 0.
+    /// Others need a `start_jitter` above 0.
     pub restarts: u32,
-    /// The seed of the disturbances. Every pair gets the same draws, so its value does not depend on its company.
+    /// The seed of the disturbances. Every pair gets the same draws, so its value does not depend
+    /// on its company.
     pub seed: u64,
 }
 
@@ -131,7 +144,8 @@ impl Options {
 pub struct Fused<'a> {
     /// The share of the distances, in `0..=1`; the features have the rest.
     pub alpha: f64,
-    /// What it costs to match a node of the first space with one of the second, row-major of shape `(n, m)`.
+    /// What it costs to match a node of the first space with one of the second, row-major of shape
+    /// `(n, m)`.
     pub cost: &'a [f64],
 }
 
@@ -141,17 +155,14 @@ pub enum GwError {
     /// A parameter is out of range.
     #[error("{name}: must be {rule}, got {value}")]
     Parameter {
-        /// Which.
         name: &'static str,
         /// What it must be.
         rule: &'static str,
-        /// Its value.
         value: f64,
     },
     /// An array has a length that does not fit the spaces.
     #[error("{name}: must have {expected} values, got {got}")]
     Shape {
-        /// Which.
         name: &'static str,
         /// How many values it must have.
         expected: usize,
@@ -161,11 +172,8 @@ pub enum GwError {
     /// An array has a value that is not finite.
     #[error("{name}: must be finite, got {value} at position {index}")]
     Value {
-        /// Which.
         name: &'static str,
-        /// The position.
         index: usize,
-        /// The value.
         value: f64,
     },
 }

@@ -11,8 +11,8 @@
 //! - [`tree`]: binary trees of vertices: leaves under common ancestors, nearest vertices.
 //! - [`vector`]: distances between vectors.
 //!
-//! Promises: counts are added as integers and floats in ascending index, so no value depends on the machine or the number of
-//! threads; what a function cannot do exactly it refuses by a typed error.
+//! Promises: counts are added as integers and floats in ascending index, so no value depends on the
+//! machine or the number of threads; what a function cannot do exactly it refuses by a typed error.
 
 pub mod dissimilarity;
 pub mod dtw;

@@ -1,11 +1,12 @@
 //! Agglomerative clustering of a matrix of dissimilarities.
 //!
-//! Every vertex begins as a cluster; the two clusters least unlike are merged until one is left. A cluster goes by its smallest vertex;
-//! among equal pairs the one with the smallest first, then second name is merged. Pairs are merged in this order, not in that
-//! of a nearest-neighbour chain, which is faster in the worst case but resolves ties by where the chain happens to be.
+//! Every vertex begins as a cluster; the two clusters least unlike are merged until one is left. A
+//! cluster goes by its smallest vertex; among equal pairs the one with the smallest first, then
+//! second name is merged. Pairs are merged in this order, not in that of a nearest-neighbour chain,
+//! which is faster in the worst case but resolves ties by where the chain happens to be.
 //!
-//! Updates are computed in `f64` and stored as `f32`. Both roundings are monotone, so heights never decrease, and the average of equal
-//! values is that value.
+//! Updates are computed in `f64` and stored as `f32`. Both roundings are monotone, so heights never
+//! decrease, and the average of equal values is that value.
 
 use crate::dissimilarity::Condensed;
 
@@ -15,9 +16,7 @@ pub enum Linkage {
     /// The mean over all pairs of their vertices.
     #[default]
     Average,
-    /// The smallest.
     Single,
-    /// The largest.
     Complete,
     /// Ward's formula with the given values in the place of Euclidean distances.
     Ward,
@@ -28,9 +27,7 @@ pub enum Linkage {
 pub struct Merge {
     /// The cluster of the smaller number.
     pub a: u32,
-    /// The other one.
     pub b: u32,
-    /// Their dissimilarity.
     pub height: f32,
     /// The vertices in both.
     pub size: u32,
@@ -52,10 +49,12 @@ impl Linkage {
     }
 }
 
-/// The `n − 1` merges of the `n` vertices, by ascending height. The matrix is used up: a caller who needs it keeps a copy.
+/// The `n − 1` merges of the `n` vertices, by ascending height. The matrix is used up: a caller who
+/// needs it keeps a copy.
 ///
 /// # Panics
-/// When a value is negative or not finite ([`Condensed::cap_infinite`] sees to isolated vertices): the caller's bug.
+/// When a value is negative or not finite ([`Condensed::cap_infinite`] sees to isolated vertices):
+/// the caller's bug.
 ///
 /// # Complexity
 /// `O(n²)` time in practice, `O(n³)` at worst; `O(n)` memory beside the matrix.
@@ -73,12 +72,12 @@ struct Clusters {
     method: Linkage,
     /// Values of pairs whose second cluster is gone are infinite.
     values: Vec<f32>,
-    /// Those left, ascending.
     active: Vec<u32>,
     /// The number that each goes by in the merges, and its size.
     number: Vec<u32>,
     size: Vec<u32>,
-    /// The least value to a cluster of larger name, or less if stale; infinite for clusters that are gone.
+    /// The least value to a cluster of larger name, or less if stale; infinite for clusters that
+    /// are gone.
     least: Vec<f32>,
     /// The smallest name that has it.
     nearest: Vec<u32>,
@@ -172,7 +171,8 @@ impl Clusters {
                 self.stale[u] |= nearest == b;
             } else if !self.stale[u] {
                 debug_assert!(value >= self.least[u]);
-                // No linkage brings a union nearer than both its parts, so `least` is a bound at worst.
+                // No linkage brings a union nearer than both its parts, so `least` is a bound at
+                // worst.
                 if value == self.least[u] && a <= nearest {
                     self.nearest[u] = a as u32;
                 } else {

@@ -1,12 +1,16 @@
 //! The lightest way to part a weighted graph in two.
 //!
-//! M. Stoer, F. Wagner. A Simple Min-Cut Algorithm. Journal of the ACM 44(4), 1997. <https://doi.org/10.1145/263867.263872>
+//! M. Stoer, F. Wagner. A Simple Min-Cut Algorithm. Journal of the ACM 44(4), 1997.
+//! <https://doi.org/10.1145/263867.263872>
 
-/// Which vertices are on one side of a cut of least weight, and that weight; `weights` is symmetric, of shape `(n, n)` row-major, not negative,
-/// and its diagonal does not count. `None` for fewer than two vertices.
+/// Which vertices are on one side of a cut of least weight, and that weight; `weights` is
+/// symmetric, of shape `(n, n)` row-major, not negative, and its diagonal does not count. `None`
+/// for fewer than two vertices.
 ///
-/// Each phase begins at the lowest vertex and takes in the one with the heaviest edges to those taken, of equals the lowest; what two vertices
-/// become goes on as the lower one of the two. Of cuts of one weight the first that is met counts, so the outcome is a function of the weights alone.
+/// Each phase begins at the lowest vertex and takes in the one with the heaviest edges to those
+/// taken, of equals the lowest; what two vertices become goes on as the lower one of the two. Of
+/// cuts of one weight the first that is met counts, so the outcome is a function of the weights
+/// alone.
 ///
 /// # Panics
 /// If `weights` has not `n` times `n` numbers.

@@ -1,9 +1,10 @@
-//! The shortest-path kernel: graphs are alike if they have as many pairs of nodes at the same distances.
+//! The shortest-path kernel: graphs are alike if they have as many pairs of nodes at the same
+//! distances.
 //!
 //! K. M. Borgwardt and H.-P. Kriegel. Shortest-Path Kernels on Graphs. ICDM 2005.
 //!
-//! A graph becomes its [`PathCounts`] once; the kernel of two graphs is the inner product of their counts, an integer.
-//! Edges have length 1: weights are not looked at.
+//! A graph becomes its [`PathCounts`] once; the kernel of two graphs is the inner product of their
+//! counts, an integer. Edges have length 1: weights are not looked at.
 
 use folkmoot_graphs::Graph;
 use folkmoot_graphs::measures::{UNREACHABLE, hops_from};
@@ -34,15 +35,11 @@ pub enum ShortestPathError {
     },
     /// A graph's kernel with itself is negative or not finite.
     #[error("kernel: the diagonal must be finite and not negative, got {value} for graph {graph}")]
-    Diagonal {
-        /// Which graph.
-        graph: usize,
-        /// The value.
-        value: f64,
-    },
+    Diagonal { graph: usize, value: f64 },
 }
 
-/// How many unordered pairs of distinct, connected nodes lie at each distance; with labels, for each pair of labels.
+/// How many unordered pairs of distinct, connected nodes lie at each distance; with labels, for
+/// each pair of labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathCounts {
     /// `((smaller label, larger label, length), pairs)`, ascending; without labels both are 0.
@@ -58,7 +55,8 @@ impl PathCounts {
     ///
     /// # Complexity
     ///
-    /// O(n_nodes × (n_nodes + n_edges)) time up to the look-up of a count, O(n_nodes) space beside the counts.
+    /// O(n_nodes × (n_nodes + n_edges)) time up to the look-up of a count, O(n_nodes) space beside
+    /// the counts.
     pub fn of(graph: &Graph, labels: Option<&[u32]>) -> Result<PathCounts, ShortestPathError> {
         if graph.is_directed() {
             return Err(ShortestPathError::Directed);
@@ -85,9 +83,11 @@ impl PathCounts {
         })
     }
 
-    /// The kernel of two graphs: the sum over lengths (and pairs of labels) of the product of their counts.
+    /// The kernel of two graphs: the sum over lengths (and pairs of labels) of the product of their
+    /// counts.
     ///
-    /// The sum is over integers and rounded once. Counts with labels and counts without are not comparable.
+    /// The sum is over integers and rounded once. Counts with labels and counts without are not
+    /// comparable.
     pub fn kernel(&self, other: &PathCounts) -> f64 {
         let mut theirs = other.counts.iter().peekable();
         let mut sum = 0u128;
@@ -130,8 +130,9 @@ pub fn kernel_matrix(graphs: &[PathCounts]) -> Vec<f64> {
 
 /// Scales a kernel matrix to unit diagonal, in place: `K[i][j] / sqrt(K[i][i] K[j][j])`.
 ///
-/// `kernel` has shape `(n_graphs, n_graphs)`. A graph without any path has the kernel 0 with every graph, itself
-/// included; its row and column stay 0 but for the 1 on the diagonal, which keeps the matrix positive semidefinite.
+/// `kernel` has shape `(n_graphs, n_graphs)`. A graph without any path has the kernel 0 with every
+/// graph, itself included; its row and column stay 0 but for the 1 on the diagonal, which keeps the
+/// matrix positive semidefinite.
 ///
 /// # Errors
 ///

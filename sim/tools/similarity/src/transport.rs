@@ -1,13 +1,17 @@
-//! Optimal transport between two finite measures: the exact linear problem, and its entropic relative.
+//! Optimal transport between two finite measures: the exact linear problem, and its entropic
+//! relative.
 //!
-//! A [`Plan`] `T` of shape `(n, m)` moves the weights `a` to the weights `b`: `T ≥ 0`, `T 1 = a`, `T' 1 = b`.
+//! A [`Plan`] `T` of shape `(n, m)` moves the weights `a` to the weights `b`: `T ≥ 0`, `T 1 = a`,
+//! `T' 1 = b`.
 //!
-//! - [`exact`]: a plan of least cost `<C, T>`, by the network simplex method on the bipartite graph.
+//! - [`exact`]: a plan of least cost `<C, T>`, by the network simplex method on the bipartite
+//!   graph.
 //! - [`sinkhorn`]: the plan of least `<C, T> + ε Σ T (ln T − 1)`, by scaling rows and columns.
 //!
-//! Promises: one thread, fixed order of sums, ties by the smallest index (row before column). Masses are counted in
-//! integer units inside the simplex method, so degenerate problems, such as every assignment, are solved without
-//! cycling and a plan between equal uniform weights is a permutation, exactly.
+//! Promises: one thread, fixed order of sums, ties by the smallest index (row before column).
+//! Masses are counted in integer units inside the simplex method, so degenerate problems, such as
+//! every assignment, are solved without cycling and a plan between equal uniform weights is a
+//! permutation, exactly.
 
 pub(crate) mod kernels;
 pub(crate) mod masses;
@@ -40,9 +44,7 @@ pub enum TransportError {
     Weight {
         /// `a` or `b`.
         side: &'static str,
-        /// Its position.
         index: usize,
-        /// Its value.
         value: f64,
     },
     /// The two sides have different masses.
@@ -65,22 +67,13 @@ pub enum TransportError {
     },
     /// A cost is not finite.
     #[error("cost[{row}][{column}]: must be finite, got {value}; forbid a pair by a large cost")]
-    Cost {
-        /// Its row.
-        row: usize,
-        /// Its column.
-        column: usize,
-        /// Its value.
-        value: f64,
-    },
+    Cost { row: usize, column: usize, value: f64 },
     /// A parameter of [`sinkhorn`] is out of range.
     #[error("{name}: must be {rule}, got {value}")]
     Parameter {
-        /// Which.
         name: &'static str,
         /// What it must be.
         rule: &'static str,
-        /// Its value.
         value: f64,
     },
 }
@@ -177,20 +170,24 @@ impl Plan {
     }
 }
 
-/// A plan of least cost from the weights `a` of shape `(n,)` to `b` of shape `(m,)`; `cost` is row-major of shape `(n, m)`.
+/// A plan of least cost from the weights `a` of shape `(n,)` to `b` of shape `(m,)`; `cost` is
+/// row-major of shape `(n, m)`.
 ///
-/// Weights need not sum to 1, but to the same mass; points of weight 0 get nothing. The plan is a vertex: at most
-/// `n + m − 1` values are positive. Its cost is within `1e-12 × max |cost| × mass` of the least, and each weight is met
-/// within `1e-15` of the mass. Where several vertices are optimal, the method's tie rules pick one, always the same.
+/// Weights need not sum to 1, but to the same mass; points of weight 0 get nothing. The plan is a
+/// vertex: at most `n + m − 1` values are positive. Its cost is within `1e-12 × max |cost| × mass`
+/// of the least, and each weight is met within `1e-15` of the mass. Where several vertices are
+/// optimal, the method's tie rules pick one, always the same.
 ///
 /// # Errors
 /// Whatever [`TransportError`] names but its parameters.
 ///
 /// # Complexity
-/// Pivots of `O(n m)` time, in practice a small multiple of `n + m` of them: microseconds for 5 points a side, about a millisecond for 100.
+/// Pivots of `O(n m)` time, in practice a small multiple of `n + m` of them: microseconds for 5
+/// points a side, about a millisecond for 100.
 pub fn exact(a: &[f64], b: &[f64], cost: &[f64]) -> Result<Plan, TransportError> {
     let mass = check(a, b, cost)?;
-    // The simplex method's guard against cycling wants positive masses; the others have nothing to move.
+    // The simplex method's guard against cycling wants positive masses; the others have nothing to
+    // move.
     let keep = |weights: &[f64]| -> Vec<u32> {
         let all = 0..weights.len() as u32;
         all.filter(|&i| weights[i as usize] > 0.0).collect()

@@ -1,8 +1,9 @@
-//! A binary tree over the vertices of a graph, and the questions asked of it: how many leaves are under a lowest common
-//! ancestor, and which vertices are nearest.
+//! A binary tree over the vertices of a graph, and the questions asked of it: how many leaves are
+//! under a lowest common ancestor, and which vertices are nearest.
 //!
-//! Leaves lie in one order in which every subtree is a range. Between two neighbours in that order stands the size of the subtree that
-//! joins them; the leaves under the lowest common ancestor of any two are the largest number between them. A tree comes from
+//! Leaves lie in one order in which every subtree is a range. Between two neighbours in that order
+//! stands the size of the subtree that joins them; the leaves under the lowest common ancestor of
+//! any two are the largest number between them. A tree comes from
 //! [`linkage`](crate::linkage::linkage) or, where no matrix fits, from [`hybrid`].
 
 mod hybrid;
@@ -16,7 +17,8 @@ use thiserror::Error;
 use crate::linkage::Merge;
 use range_max::RangeMax;
 
-/// A rooted binary tree of `n` leaves, the vertices `0..n`, and `n − 1` inner nodes from `n` on, children before parents.
+/// A rooted binary tree of `n` leaves, the vertices `0..n`, and `n − 1` inner nodes from `n` on,
+/// children before parents.
 ///
 /// Memory is about 40 bytes a leaf; on the wire the children are enough, [`Tree::encoded_len`].
 #[derive(Clone, Debug)]
@@ -39,19 +41,13 @@ pub enum TreeError {
     /// A tree of `n` leaves has `n − 1` inner nodes.
     #[error("a tree of {leaves} leaves must have one inner node less, got {inner}")]
     Count {
-        /// The leaves.
         leaves: usize,
         /// The inner nodes given.
         inner: usize,
     },
     /// An inner node has a child that is not an earlier node without a parent.
     #[error("children of node {node} must be earlier nodes without a parent, got {child}")]
-    Child {
-        /// The inner node.
-        node: u32,
-        /// The child.
-        child: u32,
-    },
+    Child { node: u32, child: u32 },
 }
 
 /// The vertices that a step up the tree adds.
@@ -65,7 +61,8 @@ pub struct Ring<'a> {
     pub vertices: &'a [u32],
 }
 
-/// Some vertices of a tree, by position in its order: made by [`Tree::subset`], of use to that tree alone.
+/// Some vertices of a tree, by position in its order: made by [`Tree::subset`], of use to that tree
+/// alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subset(Vec<u32>);
 
@@ -98,7 +95,8 @@ impl Tree {
             }
             size.push(sum);
         }
-        // Every node but the last has a parent now: there are as many children as such nodes, none twice.
+        // Every node but the last has a parent now: there are as many children as such nodes, none
+        // twice.
         let mut start = vec![0; n_nodes];
         let mut joins = vec![0; n.saturating_sub(1)];
         for (i, &[left, right]) in children.iter().enumerate().rev() {
@@ -164,8 +162,8 @@ impl Tree {
         self.joins.max(u.min(v)..u.max(v)).max(1)
     }
 
-    /// All other vertices, as they come by climbing from `u`: in each ring those with the same lowest common ancestor, rings
-    /// by ascending number of leaves under it.
+    /// All other vertices, as they come by climbing from `u`: in each ring those with the same
+    /// lowest common ancestor, rings by ascending number of leaves under it.
     pub fn rings(&self, u: u32) -> impl Iterator<Item = Ring<'_>> {
         let mut node = u;
         std::iter::from_fn(move || {
@@ -198,8 +196,9 @@ impl Tree {
         Subset(positions)
     }
 
-    /// The first `m` candidates, `u` excluded, by (leaves under the lowest common ancestor with `u`, dissimilarity to `u`, index), in that
-    /// order; `dissimilarity` is asked only for candidates of the rings that it takes to find `m`.
+    /// The first `m` candidates, `u` excluded, by (leaves under the lowest common ancestor with
+    /// `u`, dissimilarity to `u`, index), in that order; `dissimilarity` is asked only for
+    /// candidates of the rings that it takes to find `m`.
     pub fn nearest(&self, u: u32, candidates: &Subset, m: usize, dissimilarity: impl Fn(u32) -> f32) -> Vec<u32> {
         let mut found = Vec::with_capacity(m.min(candidates.0.len()));
         let mut ring_members: Vec<(f32, u32)> = Vec::new();

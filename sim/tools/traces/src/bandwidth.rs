@@ -1,8 +1,10 @@
 //! What mobile links carried, second by second, while people moved about.
 //!
-//! H. Riiser et al. Commute path bandwidth traces from 3G networks: analysis and applications. MMSys 2013 (86 logs in trams, buses, trains,
-//! ferries and cars around Oslo). J. van der Hooft et al. HTTP/2-Based Adaptive Streaming of HEVC Video over 4G/LTE Networks. IEEE
-//! Communications Letters 20(11), 2016 (40 logs in and around Ghent). Both in the form that Sabre (Spiteri et al., MMSys 2018) has them in.
+//! H. Riiser et al. Commute path bandwidth traces from 3G networks: analysis and applications.
+//! MMSys 2013 (86 logs in trams, buses, trains, ferries and cars around Oslo). J. van der Hooft et
+//! al. HTTP/2-Based Adaptive Streaming of HEVC Video over 4G/LTE Networks. IEEE Communications
+//! Letters 20(11), 2016 (40 logs in and around Ghent). Both in the form that Sabre (Spiteri et al.,
+//! MMSys 2018) has them in.
 
 use crate::shelf::{Read, below};
 use crate::{Model, Shelf, TraceError};
@@ -10,18 +12,19 @@ use folkmoot_draws::{Purpose, StreamName, Streams, index};
 use folkmoot_engine::world::{AccessRates, Link, Log, Network, Rate, Replay, Verdict};
 use folkmoot_graphs::DataError;
 use folkmoot_metrics::{Bytes, Party, SimSpan};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use serde::Deserialize;
 use std::sync::Arc;
 
 const ROW: Purpose = Purpose(*b"log-row ");
 const OFFSET: Purpose = Purpose(*b"log-from");
 
-/// What mobile links carried while people moved about: a client's access link has the rates of one log, which begins at an offset drawn for
-/// the client and repeats for ever. Where the log says 0, nothing passes and transfers wait; one that is under way goes on when the rate is
-/// back. Messages take the log's latency, those between clients both of theirs, and none is lost. From `fl-traces/bandwidth-3g/` or
-/// `bandwidth-4g/` below a data folder.
-#[part(
+/// What mobile links carried while people moved about: a client's access link has the rates of one
+/// log, which begins at an offset drawn for the client and repeats for ever. Where the log says 0,
+/// nothing passes and transfers wait; one that is under way goes on when the rate is back. Messages
+/// take the log's latency, those between clients both of theirs, and none is lost. From
+/// `fl-traces/bandwidth-3g/` or `bandwidth-4g/` below a data folder.
+#[component(
     name = "BandwidthLogs",
     about = "access links whose rates are replayed from logs of 3G or 4G"
 )]
@@ -29,16 +32,18 @@ const OFFSET: Purpose = Purpose(*b"log-from");
 pub struct BandwidthLogs {
     /// Which logs.
     pub of: LogSet,
-    /// What a link carries from the client over what it carries to it, which is what the logs are of.
-    #[part(default = 1.0, in = 0.001..=1000)]
+    /// What a link carries from the client over what it carries to it, which is what the logs are
+    /// of.
+    #[component(default = 1.0, in = 0.001..=1000)]
     pub up_share: f64,
-    /// Whether clients may share a log: each then draws one. Without it every client has a log of its own.
-    #[part(default = true)]
+    /// Whether clients may share a log: each then draws one. Without it every client has a log of
+    /// its own.
+    #[component(default = true)]
     pub replacement: bool,
 }
 
 /// A set of logs.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogSet {
     /// 86 logs of 3G: 0 to 9 Mbit/s, median 1; 100 ms.
@@ -48,7 +53,6 @@ pub enum LogSet {
     FourG,
 }
 
-/// A measurement.
 #[derive(Deserialize)]
 struct Sample {
     duration_ms: u64,

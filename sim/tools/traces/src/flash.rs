@@ -1,7 +1,8 @@
 //! When phones were ready to train, by FLASH's trace of real users.
 //!
-//! C. Yang et al. Characterizing Impacts of Heterogeneity in Federated Learning upon Large-Scale Smartphone Data. WWW 2021.
-//! <https://arxiv.org/abs/2006.06983>. The timers are those that FLHetBench (Zhang et al., CVPR 2024) ships.
+//! C. Yang et al. Characterizing Impacts of Heterogeneity in Federated Learning upon Large-Scale
+//! Smartphone Data. WWW 2021. <https://arxiv.org/abs/2006.06983>. The timers are those that
+//! FLHetBench (Zhang et al., CVPR 2024) ships.
 
 use crate::shelf::{Read, below};
 use crate::{Model, Shelf, TraceError};
@@ -9,7 +10,7 @@ use folkmoot_draws::{Purpose, Streams, index};
 use folkmoot_engine::world::{Availability, Presence, PresenceCursor};
 use folkmoot_graphs::DataError;
 use folkmoot_metrics::{ClientId, Round, SimSpan, SimTime};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -17,20 +18,23 @@ const ROW: Purpose = Purpose(*b"flashrow");
 const DAY: Purpose = Purpose(*b"flashday");
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// When phones were ready to train: locked, charging and on Wi-Fi, as FLASH saw 710 of them for 1 to 10 days each; the 704
-/// that were ever ready count. A client gets the trace of one phone, which begins on a day of it that is drawn and repeats for ever; hours of the day stay what they were, so that
-/// clients are away and back together. From `fl-traces/flash/cached_timers.json` below a data folder.
-#[part(
+/// When phones were ready to train: locked, charging and on Wi-Fi, as FLASH saw 710 of them for 1
+/// to 10 days each; the 704 that were ever ready count. A client gets the trace of one phone, which
+/// begins on a day of it that is drawn and repeats for ever; hours of the day stay what they were,
+/// so that clients are away and back together. From `fl-traces/flash/cached_timers.json` below a
+/// data folder.
+#[component(
     name = "Flash",
     about = "phones of FLASH's trace: ready while locked, charging and on Wi-Fi"
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flash {
-    /// Whether clients may share a phone: each then draws one. Without it every client has a phone of its own, and there are 704.
-    #[part(default = true)]
+    /// Whether clients may share a phone: each then draws one. Without it every client has a phone
+    /// of its own, and there are 704.
+    #[component(default = true)]
     pub replacement: bool,
     /// The hour of the day at which the run begins.
-    #[part(default = 0.0, in = 0..24, unit = "h")]
+    #[component(default = 0.0, in = 0..24, unit = "h")]
     pub begins_h: f64,
 }
 
@@ -51,7 +55,8 @@ struct Phone {
     since_midnight: u64,
     /// How long it was watched.
     length: u64,
-    /// When it was ready, from the beginning of the trace: in order, apart, none empty, at least one.
+    /// When it was ready, from the beginning of the trace: in order, apart, none empty, at least
+    /// one.
     ready: Vec<(u64, u64)>,
 }
 

@@ -1,8 +1,10 @@
-//! Models of the world made of measurements: who was online, how fast phones are, what links carried.
+//! Models of the world made of measurements: who was online, how fast phones are, what links
+//! carried.
 //!
-//! The engine knows no files. A [`Model`] is what a card names: it is made, once the number of clients is known, of files below a data
-//! folder that a [`Shelf`] reads, and of draws. [`Whole`] is one that needs none. Each set has a reader that checks what it
-//! reads, and rows of it are dealt out to clients by named streams, with or without replacement.
+//! The engine knows no files. A [`Model`] is what a card names: it is made, once the number of
+//! clients is known, of files below a data folder that a [`Shelf`] reads, and of draws. [`Whole`]
+//! is one that needs none. Each set has a reader that checks what it reads, and rows of it are
+//! dealt out to clients by named streams, with or without replacement.
 //!
 //! | set | what | where it comes from |
 //! |---|---|---|
@@ -29,7 +31,8 @@ pub trait Model<T: ?Sized>: Send + Sync {
     ///
     /// # Errors
     ///
-    /// When a file is missing or breaks its format, or there are fewer rows than clients where each is to have its own.
+    /// When a file is missing or breaks its format, or there are fewer rows than clients where each
+    /// is to have its own.
     fn make(&self, shelf: &mut Shelf<'_>) -> Result<Box<T>, TraceError>;
 }
 

@@ -11,7 +11,6 @@ use thiserror::Error;
 /// Why a model of the world cannot be made.
 #[derive(Debug, Error)]
 pub enum TraceError {
-    /// A file.
     #[error(transparent)]
     Data(#[from] DataError),
     /// A setting, once the rows and the clients are counted.
@@ -85,7 +84,8 @@ impl<'a> Shelf<'a> {
         self.n_clients
     }
 
-    /// What was read: each path below a data folder with the BLAKE3 sum of what lay there, in hexadecimal.
+    /// What was read: each path below a data folder with the BLAKE3 sum of what lay there, in
+    /// hexadecimal.
     pub fn fingerprints(&self) -> &BTreeMap<String, String> {
         &self.fingerprints
     }
@@ -99,7 +99,6 @@ impl<'a> Shelf<'a> {
         self.notes.push(note);
     }
 
-    /// Reads one file.
     pub(crate) fn read(&mut self, relative: &str) -> Result<Read, DataError> {
         let read = Read::open(self.dirs.locate(relative)?)?;
         let sum = blake3::hash(&read.bytes).to_hex().to_string();
@@ -141,8 +140,8 @@ impl<'a> Shelf<'a> {
         Ok(files)
     }
 
-    /// Which of `n_rows` rows, called `rows`, each client gets: drawn from a stream of its own, or, without replacement, by one order of
-    /// all rows, so that no two clients have the same.
+    /// Which of `n_rows` rows, called `rows`, each client gets: drawn from a stream of its own, or,
+    /// without replacement, by one order of all rows, so that no two clients have the same.
     pub(crate) fn deal(
         &self,
         purpose: Purpose,

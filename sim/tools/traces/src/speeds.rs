@@ -1,7 +1,7 @@
 //! How fast phones are, by published tables.
 //!
-//! A table says how phones compare; how many operations of the model here a phone does in a second it cannot say. So a card gives the
-//! speed of the median phone, and the table the ratios.
+//! A table says how phones compare; how many operations of the model here a phone does in a second
+//! it cannot say. So a card gives the speed of the median phone, and the table the ratios.
 
 use crate::shelf::{Read, below};
 use crate::{Model, Shelf, TraceError};
@@ -9,45 +9,48 @@ use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::world::Devices;
 use folkmoot_graphs::DataError;
 use folkmoot_metrics::{ClientId, SimSpan};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use serde::Deserialize;
 
 const ROW: Purpose = Purpose(*b"speedrow");
 
-/// The speeds of 952 phones in the table of Venn (Liu et al., MLSys 2025), from 9.5 to 1,495, lower being faster: the slowest takes 157
-/// times as long as the fastest. From `fl-traces/venn/client_spec_speed.csv` below a data folder.
-#[part(name = "Venn", about = "speeds of the 952 phones in Venn's table")]
+/// The speeds of 952 phones in the table of Venn (Liu et al., MLSys 2025), from 9.5 to 1,495, lower
+/// being faster: the slowest takes 157 times as long as the fastest. From
+/// `fl-traces/venn/client_spec_speed.csv` below a data folder.
+#[component(name = "Venn", about = "speeds of the 952 phones in Venn's table")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Venn {
     /// How fast the median phone is.
-    #[part(required, at_least = 1, unit = "operations/s")]
+    #[component(required, at_least = 1, unit = "operations/s")]
     pub median_ops_per_s: f64,
-    /// Whether clients may share a phone: each then draws one. Without it every client has a phone of its own.
-    #[part(default = true)]
+    /// Whether clients may share a phone: each then draws one. Without it every client has a phone
+    /// of its own.
+    #[component(default = true)]
     pub replacement: bool,
 }
 
-/// Latencies of training measured on some 997 phones, collected by FLHetBench (Zhang et al., CVPR 2024). Rows whose latency is 0 were not
-/// measured and are left out, and standard deviations are, since few were measured. From `fl-traces/flhetbench/training_latency.json`
-/// below a data folder.
-#[part(
+/// Latencies of training measured on some 997 phones, collected by FLHetBench (Zhang et al., CVPR
+/// 2024). Rows whose latency is 0 were not measured and are left out, and standard deviations are,
+/// since few were measured. From `fl-traces/flhetbench/training_latency.json` below a data folder.
+#[component(
     name = "FlHetBench",
     about = "speeds of the phones in FLHetBench's table of latencies"
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlHetBench {
     /// How fast the median phone is.
-    #[part(required, at_least = 1, unit = "operations/s")]
+    #[component(required, at_least = 1, unit = "operations/s")]
     pub median_ops_per_s: f64,
     /// The network whose latencies tell how phones compare.
     pub network: Measured,
-    /// Whether clients may share a phone: each then draws one. Without it every client has a phone of its own.
-    #[part(default = true)]
+    /// Whether clients may share a phone: each then draws one. Without it every client has a phone
+    /// of its own.
+    #[component(default = true)]
     pub replacement: bool,
 }
 
 /// The network of a latency.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measured {
     /// A residual network, on 978 phones.

@@ -6,20 +6,20 @@ use serde_json::Value;
 
 use super::schema::Tolerance;
 
-/// A computed value. Apart from JSON's own type, because JSON has no infinity and turns NaN into null.
+/// A computed value. Apart from JSON's own type, because JSON has no infinity and turns NaN into
+/// null.
 #[derive(Debug)]
 pub enum Got {
     /// There is no such value; null in the file.
     Missing,
     /// A number, of which infinities and NaN are what they are.
     Number(f64),
-    /// A value of which the expected one is an upper bound, such as that of a solver of another make.
+    /// A value of which the expected one is an upper bound, such as that of a solver of another
+    /// make.
     AtMost(f64),
     /// A value of which the expected one is a lower bound.
     AtLeast(f64),
-    /// Values in order.
     List(Vec<Got>),
-    /// Values by key.
     Map(Vec<(&'static str, Got)>),
 }
 
@@ -102,7 +102,8 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// All differences. A key on one side only is one: an expected value nobody computes is not checked.
+/// All differences. A key on one side only is one: an expected value nobody computes is not
+/// checked.
 pub(super) fn compare(got: &Got, expected: &Value, tolerance: Tolerance) -> Vec<Mismatch> {
     let mut found = Vec::new();
     walk("", got, expected, tolerance, &mut found);
@@ -155,7 +156,8 @@ fn walk(at: &str, got: &Got, expected: &Value, tolerance: Tolerance, found: &mut
     }
 }
 
-/// The rule of the golden files on the given sides, 1 above and −1 below; infinities must be equal, and NaN never passes.
+/// The rule of the golden files on the given sides, 1 above and −1 below; infinities must be equal,
+/// and NaN never passes.
 fn passes(got: f64, expected: &Value, tolerance: Tolerance, sides: &[f64]) -> bool {
     match expected {
         Value::String(text) if text == "inf" => got == f64::INFINITY,

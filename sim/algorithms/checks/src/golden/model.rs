@@ -93,7 +93,8 @@ fn shape(layout: &Layout, parameter: Parameter) -> (usize, usize) {
     (slot.rows, slot.columns)
 }
 
-/// The flat vector of a model whose parameters are all named; what is left over on either side is an error.
+/// The flat vector of a model whose parameters are all named; what is left over on either side is
+/// an error.
 ///
 /// # Errors
 ///

@@ -17,7 +17,6 @@ pub struct File {
     pub topic: String,
     about: String,
     library: Map<String, Value>,
-    /// The cases.
     pub cases: Vec<Case>,
 }
 
@@ -27,7 +26,6 @@ pub struct File {
 pub struct Case {
     /// Its name, of which a file has one.
     pub name: String,
-    /// What is computed.
     pub op: String,
     #[serde(default)]
     note: Option<String>,
@@ -61,8 +59,8 @@ pub(super) struct Tolerance {
 pub struct Nothing {}
 
 impl File {
-    /// Parses a file and checks what the types cannot: something to check, unique names, tolerances that mean
-    /// something.
+    /// Parses a file and checks what the types cannot: something to check, unique names, tolerances
+    /// that mean something.
     ///
     /// # Errors
     ///

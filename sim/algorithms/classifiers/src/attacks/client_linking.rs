@@ -3,32 +3,36 @@
 use super::numbers::{Guesses, count};
 use super::{Attack, Target};
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use folkmoot_rounds::Seen;
 use rayon::prelude::*;
 
-/// Whose update is whose of the round before: whoever reads what the server took in, with the names taken off, guesses which updates of
-/// two rounds that follow each other are of one client.
+/// Whose update is whose of the round before: whoever reads what the server took in, with the names
+/// taken off, guesses which updates of two rounds that follow each other are of one client.
 ///
-/// A pair's score is the cosine of the two changes of the model: `raw` as they are, and `centred` less the mean of their round, which
-/// leaves out where all clients go. For each of the two stand `linking_WAY_auc`, over all pairs; `linking_WAY_found`; and
-/// `linking_WAY_first`, the share of updates whose client has one in the round before too and whose likeliest there is of that client,
-/// beside `@chance`, one in as many as there are. `linking_others` counts the pairs of different clients. Under secure aggregation the
-/// server sees no update of one client, and nothing is there to link.
+/// A pair's score is the cosine of the two changes of the model: `raw` as they are, and `centred`
+/// less the mean of their round, which leaves out where all clients go. For each of the two stand
+/// `linking_WAY_auc`, over all pairs; `linking_WAY_found`; and `linking_WAY_first`, the share of
+/// updates whose client has one in the round before too and whose likeliest there is of that
+/// client, beside `@chance`, one in as many as there are. `linking_others` counts the pairs of
+/// different clients. Under secure aggregation the server sees no update of one client, and nothing
+/// is there to link.
 ///
-/// Where clients differ in what they hold, their updates point each its own way round after round: taking names off hides nobody. An
-/// attack takes as many products as there are pairs, each as long as an update.
+/// Where clients differ in what they hold, their updates point each its own way round after round:
+/// taking names off hides nobody. An attack takes as many products as there are pairs, each as long
+/// as an update.
 ///
-/// M. Nasr, R. Shokri, A. Houmansadr. Comprehensive Privacy Analysis of Deep Learning. IEEE S&P 2019, has the attacker who sees the
-/// updates of all rounds; likeness by the cosine is ours.
-#[part(
+/// M. Nasr, R. Shokri, A. Houmansadr. Comprehensive Privacy Analysis of Deep Learning. IEEE S&P
+/// 2019, has the attacker who sees the updates of all rounds; likeness by the cosine is ours.
+#[component(
     name = "ClientLinking",
     about = "which updates of two rounds are of one client, by their direction"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct ClientLinking {
-    /// Rounds at the end of the run that are looked at, each with the one before; the server's updates of all of them are kept.
-    #[part(default = 5, in = 2..=1_000)]
+    /// Rounds at the end of the run that are looked at, each with the one before; the server's
+    /// updates of all of them are kept.
+    #[component(default = 5, in = 2..=1_000)]
     pub rounds: u32,
 }
 

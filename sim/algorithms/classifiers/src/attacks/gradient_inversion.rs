@@ -4,30 +4,37 @@ use super::numbers::median;
 use super::{Attack, Target};
 use crate::classifier::{Classifier, Facts, LastLayer, LocalOptimiser};
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
-/// What a client's update tells of its training items: whoever reads what the server took in last takes it for one step along the
-/// gradient of the layer that gives the logits, and works out what that layer was fed with, and of which class.
+/// What a client's update tells of its training items: whoever reads what the server took in last
+/// takes it for one step along the gradient of the layer that gives the logits, and works out what
+/// that layer was fed with, and of which class.
 ///
-/// That layer is the last of the head, or, without a head, a last graph layer that is a graph convolution: of a network with nothing
-/// else, what it is fed with is the sum over a node and its neighbours of what they bring. With `r` the probabilities of an item less 1
-/// at its class, and `h` the row that the layer reads, the gradient of its weights is the mean over items of `h rᵀ`, and of its biases
-/// that of `r`. So a client that makes one step on one item has sent `h` and its class: `h` is the gradient of the weights times that of
-/// the biases over the square of the latter, and the class the one whose bias has a negative gradient. The rate drops out, and any
-/// factor by which an update was clipped; the weight decay is taken off, as if each pass were a step. More steps on one item change
-/// nothing where the network is that layer alone. With more items, more steps of a deeper network, Adam or noise it is a guess, and the
-/// numbers say what it is worth.
+/// That layer is the last of the head, or, without a head, a last graph layer that is a graph
+/// convolution: of a network with nothing else, what it is fed with is the sum over a node and its
+/// neighbours of what they bring. With `r` the probabilities of an item less 1 at its class, and
+/// `h` the row that the layer reads, the gradient of its weights is the mean over items of `h rᵀ`,
+/// and of its biases that of `r`. So a client that makes one step on one item has sent `h` and its
+/// class: `h` is the gradient of the weights times that of the biases over the square of the
+/// latter, and the class the one whose bias has a negative gradient. The rate drops out, and any
+/// factor by which an update was clipped; the weight decay is taken off, as if each pass were a
+/// step. More steps on one item change nothing where the network is that layer alone. With more
+/// items, more steps of a deeper network, Adam or noise it is a guess, and the numbers say what it
+/// is worth.
 ///
-/// For each update, and under secure aggregation for their mean alone: `inversion_error`, the median relative error against the nearest
-/// row of an item that trains there, and `inversion_recovered`, the share of updates whose error is at most 1 %; beside them,
-/// `@other_client`, the same guesses held against the items of the next client that was not part of it. `inversion_matched` is the share
-/// of guesses whose nearest row, of all that train somewhere in the round, is one of the update's own and of no other, beside `@chance`;
-/// `inversion_classes` the share that name the class which most of the items have, beside `@blind`, the best constant guess.
-/// `inversion_updates` counts what was asked about. Updates of older models are left out.
+/// For each update, and under secure aggregation for their mean alone: `inversion_error`, the
+/// median relative error against the nearest row of an item that trains there, and
+/// `inversion_recovered`, the share of updates whose error is at most 1 %; beside them,
+/// `@other_client`, the same guesses held against the items of the next client that was not part of
+/// it. `inversion_matched` is the share of guesses whose nearest row, of all that train somewhere
+/// in the round, is one of the update's own and of no other, beside `@chance`; `inversion_classes`
+/// the share that name the class which most of the items have, beside `@blind`, the best constant
+/// guess. `inversion_updates` counts what was asked about. Updates of older models are left out.
 ///
-/// L. Zhu, Z. Liu, S. Han. Deep Leakage from Gradients. NeurIPS 2019; B. Zhao, K. R. Mopuri, H. Bilen. iDLG, arXiv:2001.02610 (classes);
-/// J. Geiping et al. Inverting Gradients. NeurIPS 2020, proposition 3.1 (a linear layer with biases, solved and not searched).
-#[part(
+/// L. Zhu, Z. Liu, S. Han. Deep Leakage from Gradients. NeurIPS 2019; B. Zhao, K. R. Mopuri, H.
+/// Bilen. iDLG, arXiv:2001.02610 (classes); J. Geiping et al. Inverting Gradients. NeurIPS 2020,
+/// proposition 3.1 (a linear layer with biases, solved and not searched).
+#[component(
     name = "GradientInversion",
     about = "what was trained on, from the last layer of an update (Zhu et al. 2019, Geiping et al. 2020)"
 )]
@@ -116,7 +123,8 @@ pub(super) fn gradient(classifier: &Classifier, change: &[f64], model: &[f32]) -
     decayed.map(|(change, w)| -change - decay * f64::from(*w)).collect()
 }
 
-/// What a layer was fed with, from a gradient of the whole model; nothing where that of the biases is 0.
+/// What a layer was fed with, from a gradient of the whole model; nothing where that of the biases
+/// is 0.
 pub(super) fn invert(gradient: &[f64], layer: &LastLayer) -> Option<Guess> {
     let (weights, biases) = (
         gradient.get(layer.weights.clone())?,
@@ -185,7 +193,8 @@ fn write_errors(errors: Vec<f64>, label: Option<&str>, sheet: &mut Sheet) {
     }
 }
 
-/// For each update, whether the row nearest to its guess, among those of all, is of one of its own items.
+/// For each update, whether the row nearest to its guess, among those of all, is of one of its own
+/// items.
 fn own_rows_are_nearest(asked: &[Asked<'_>]) -> Vec<bool> {
     let distance = |guess: &Guess, update: &Asked<'_>| {
         let all = update.rows.iter().map(|(row, _)| squared_distance(&guess.row, row));
@@ -200,7 +209,8 @@ fn own_rows_are_nearest(asked: &[Asked<'_>]) -> Vec<bool> {
     (0..asked.len()).map(is_own).collect()
 }
 
-/// The relative error of a guess against the nearest of some rows; rows of zeros are no measure, and left out.
+/// The relative error of a guess against the nearest of some rows; rows of zeros are no measure,
+/// and left out.
 fn nearest(guess: &[f64], rows: &[Row]) -> Option<f64> {
     let error = |(row, _): &Row| {
         let size: f64 = row.iter().map(|x| x * x).sum();

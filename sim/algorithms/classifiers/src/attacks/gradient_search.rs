@@ -7,48 +7,59 @@ use crate::classifier::{Classifier, Facts, Held, Scene};
 use folkmoot_draws::normal;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Adam, Moments, Optimiser};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use folkmoot_rounds::SeenUpdate;
 use rayon::prelude::*;
 
-/// What a client's nodes bring, searched: whoever reads what the server took in last looks for features, and classes, whose gradient is the one
-/// that the update tells of, through the whole network and not its last layer alone.
+/// What a client's nodes bring, searched: whoever reads what the server took in last looks for
+/// features, and classes, whose gradient is the one that the update tells of, through the whole
+/// network and not its last layer alone.
 ///
-/// The attacker knows the model before, how a client trains, the client's graphs and which of its nodes train, and of each number that a node
-/// brings the mean and the deviation over all clients, as from public data; not what a single node brings. So what is found is more than
-/// one finds who has to guess the graphs too. Where a client answers from sums that others told it, these are searched. The update is taken for one step along the
-/// gradient on all items that train, without dropout; that of several clients, under secure aggregation, for one of the first of them. With more steps, small batches, Adam or
-/// noise it is a guess.
+/// The attacker knows the model before, how a client trains, the client's graphs and which of its
+/// nodes train, and of each number that a node brings the mean and the deviation over all clients,
+/// as from public data; not what a single node brings. So what is found is more than one finds who
+/// has to guess the graphs too. Where a client answers from sums that others told it, these are
+/// searched. The update is taken for one step along the gradient on all items that train, without
+/// dropout; that of several clients, under secure aggregation, for one of the first of them. With
+/// more steps, small batches, Adam or noise it is a guess.
 ///
-/// A search starts at Gaussian noise of that mean and deviation, and takes `steps` steps of Adam down the distance of the two gradients, at a rate that falls to 0 in a line.
-/// The slope of the distance, by what nodes bring, is the second derivative of the loss times a direction `v` of the model's numbers: `∂⟨∂L/∂w, v⟩/∂x`. It is taken as the
-/// difference of `∂L/∂x` at two models, to either side along `v`: widely at first, so that bends of relus in between count, and nearly in the end. So a step costs three passes forward and back. Of several
-/// starts the one with the least distance at the end counts.
+/// A search starts at Gaussian noise of that mean and deviation, and takes `steps` steps of Adam
+/// down the distance of the two gradients, at a rate that falls to 0 in a line. The slope of the
+/// distance, by what nodes bring, is the second derivative of the loss times a direction `v` of the
+/// model's numbers: `∂⟨∂L/∂w, v⟩/∂x`. It is taken as the difference of `∂L/∂x` at two models, to
+/// either side along `v`: widely at first, so that bends of relus in between count, and nearly in
+/// the end. So a step costs three passes forward and back. Of several starts the one with the least
+/// distance at the end counts.
 ///
-/// Written down, over updates: `search_error`, the median of an update's mean relative error of a row that the loss depends on, against the nearest that was
-/// found; beside it `@blind`, that of the mean row, and `@other_client`, of what was found against the rows of the next client. `search_recovered`
-/// is the share of updates whose error is at most a tenth, `search_classes` the share of items whose class is told, where classes are searched, beside `@blind`, the class that most
-/// have; `search_distance` the median of the distance left, far from 0 where the search has failed, and `search_updates` how many were searched.
+/// Written down, over updates: `search_error`, the median of an update's mean relative error of a
+/// row that the loss depends on, against the nearest that was found; beside it `@blind`, that of
+/// the mean row, and `@other_client`, of what was found against the rows of the next client.
+/// `search_recovered` is the share of updates whose error is at most a tenth, `search_classes` the
+/// share of items whose class is told, where classes are searched, beside `@blind`, the class that
+/// most have; `search_distance` the median of the distance left, far from 0 where the search has
+/// failed, and `search_updates` how many were searched.
 ///
-/// L. Zhu, Z. Liu, S. Han. Deep Leakage from Gradients. NeurIPS 2019 (classes searched beside inputs, squared distance); J. Geiping, H. Bauermeister, H. Dröge, M. Moeller. Inverting
-/// Gradients. NeurIPS 2020 (cosine distance, Adam, starts). Not as in the papers: no second derivative on the tape, no prior of images, the steps of Adam as they are and not their signs.
-#[part(
+/// L. Zhu, Z. Liu, S. Han. Deep Leakage from Gradients. NeurIPS 2019 (classes searched beside
+/// inputs, squared distance); J. Geiping, H. Bauermeister, H. Dröge, M. Moeller. Inverting
+/// Gradients. NeurIPS 2020 (cosine distance, Adam, starts). Not as in the papers: no second
+/// derivative on the tape, no prior of images, the steps of Adam as they are and not their signs.
+#[component(
     name = "GradientSearch",
     about = "what was trained on, searched through the whole network (Zhu et al. 2019, Geiping et al. 2020)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct GradientSearch {
     /// How many of the last round's updates are searched, the first ones.
-    #[part(default = 8, in = 1..=10_000)]
+    #[component(default = 8, in = 1..=10_000)]
     pub updates: u32,
     /// Steps of a search.
-    #[part(default = 300, in = 1..=100_000)]
+    #[component(default = 300, in = 1..=100_000)]
     pub steps: u32,
     /// Starts of a search.
-    #[part(default = 2, in = 1..=100)]
+    #[component(default = 2, in = 1..=100)]
     pub restarts: u32,
     /// Adam's first rate, in deviations of a number.
-    #[part(default = 0.3, above = 0, at_most = 10, f32, alias = "rate")]
+    #[component(default = 0.3, above = 0, at_most = 10, f32, alias = "rate")]
     pub learning_rate: f64,
     /// How far a gradient is from the one of the update.
     pub distance: Distance,
@@ -57,18 +68,19 @@ pub struct GradientSearch {
 }
 
 /// How far two gradients are from each other.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distance {
     /// 1 less their cosine (Geiping et al.): no factor matters, neither rate nor clip.
     #[default]
     Cosine,
-    /// The square of their difference over that of the update's (Zhu et al.), which is divided by the rate and the number of steps.
+    /// The square of their difference over that of the update's (Zhu et al.), which is divided by
+    /// the rate and the number of steps.
     Squared,
 }
 
 /// Who knows the classes of the items that train.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Classes {
     /// Nobody: for each item their chances are searched beside what nodes bring.
@@ -79,8 +91,8 @@ pub enum Classes {
 }
 
 const SEARCH: Purpose = Purpose(*b"at-searc");
-/// How far to either side slopes are taken, over the length of the model and 1: at the end, and how much more at the start, where a relu that bends in
-/// between is better seen than overlooked.
+/// How far to either side slopes are taken, over the length of the model and 1: at the end, and how
+/// much more at the start, where a relu that bends in between is better seen than overlooked.
 const NARROW: f64 = 0.001;
 const WIDE: f64 = 0.1;
 /// So near a guess is the row itself.
@@ -396,7 +408,8 @@ fn write(asked: &[Asked], mean: &[f64], classes: Classes, sheet: &mut Sheet) {
     }
 }
 
-/// The mean relative error of rows against the nearest that was found; rows of zeros are no measure, and left out.
+/// The mean relative error of rows against the nearest that was found; rows of zeros are no
+/// measure, and left out.
 fn error(found: &[Vec<f64>], truth: &[Vec<f64>]) -> Option<f64> {
     let of_row = |row: &Vec<f64>| {
         let size = norm(row.iter().copied());

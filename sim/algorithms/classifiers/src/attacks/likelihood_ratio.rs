@@ -6,42 +6,48 @@ use super::{Attack, Item, Target};
 use crate::classifier::{Asked, Parts};
 use folkmoot_draws::{Rng, shuffle};
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use rayon::prelude::*;
 
-/// Membership by the likelihood ratio of LiRA: what models that were trained with an item say of it, against what those say that were not.
+/// Membership by the likelihood ratio of LiRA: what models that were trained with an item say of
+/// it, against what those say that were not.
 ///
-/// An item's signal is `ln p_y − ln Σ_{c ≠ y} p_c`, the odds of its class, from the logits in double precision. For each of so many pairs
-/// each client's labelled items are cut into halves by chance, and a shadow model is trained on each half, by the whole strategy under a
-/// seed of its own: so each item is in half of the models. *Online* is `ln N(signal; in) − ln N(signal; out)`, a member above 0;
-/// *offline*, which needs no model that was trained with the item, is how many standard deviations the signal is above those without it,
-/// a member above 1.645, where 5 % of the others would be: the one-sided test. Means and deviations of both sides are each from their
-/// own models.
+/// An item's signal is `ln p_y − ln Σ_{c ≠ y} p_c`, the odds of its class, from the logits in
+/// double precision. For each of so many pairs each client's labelled items are cut into halves by
+/// chance, and a shadow model is trained on each half, by the whole strategy under a seed of its
+/// own: so each item is in half of the models. *Online* is `ln N(signal; in) − ln N(signal; out)`,
+/// a member above 0; *offline*, which needs no model that was trained with the item, is how many
+/// standard deviations the signal is above those without it, a member above 1.645, where 5 % of the
+/// others would be: the one-sided test. Means and deviations of both sides are each from their own
+/// models.
 ///
-/// Beside each, `@other_model`, stands the same attack on the first shadow in place of the model that is asked: what it finds of the members
-/// is nothing but chance. The items are the pool of `LossThreshold`; shadows are trained most like the target where half of it trains,
-/// as with `split: Shares(train: 0.5, validation: 0)`.
+/// Beside each, `@other_model`, stands the same attack on the first shadow in place of the model
+/// that is asked: what it finds of the members is nothing but chance. The items are the pool of
+/// `LossThreshold`; shadows are trained most like the target where half of it trains, as with
+/// `split: Shares(train: 0.5, validation: 0)`.
 ///
-/// N. Carlini, S. Chien, M. Nasr, S. Song, A. Terzis, F. Tramèr. Membership Inference Attacks From First Principles. IEEE S&P 2022,
-/// algorithm 1 and equation 4. Not as in the paper: one query an item, without augmentations.
-#[part(
+/// N. Carlini, S. Chien, M. Nasr, S. Song, A. Terzis, F. Tramèr. Membership Inference Attacks From
+/// First Principles. IEEE S&P 2022, algorithm 1 and equation 4. Not as in the paper: one query an
+/// item, without augmentations.
+#[component(
     name = "LikelihoodRatio",
     about = "membership by shadow models, online and offline: LiRA (Carlini et al. 2022)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct LikelihoodRatio {
     /// Pairs of shadow models; each model costs a whole run.
-    #[part(default = 8, in = 3..=512)]
+    #[component(default = 8, in = 3..=512)]
     pub pairs: u32,
     /// How far a signal strays.
     pub variance: Variance,
 }
 
 /// Where the variance of an item's signals is from.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variance {
-    /// The mean over all items, of models with and of those without the item each: for fewer than some 64 models.
+    /// The mean over all items, of models with and of those without the item each: for fewer than
+    /// some 64 models.
     #[default]
     Shared,
     /// The item's own.
@@ -127,7 +133,8 @@ impl LikelihoodRatio {
     }
 }
 
-/// One half of a client's items trains and the other tests; `second` swaps them. Of an odd number the first half is the larger.
+/// One half of a client's items trains and the other tests; `second` swaps them. Of an odd number
+/// the first half is the larger.
 fn halved(parts: &Parts, second: bool, rng: &mut SimRng) -> Parts {
     let mut first = parts.concat();
     first.sort_unstable();
@@ -148,7 +155,8 @@ fn signal((asked, item): (&Asked, &Item)) -> f64 {
     asked.logits[class] - log_sum_exp(others.map(|(_, x)| *x))
 }
 
-/// Online and offline scores of signals, given shadows of which each item is in some and not in some.
+/// Online and offline scores of signals, given shadows of which each item is in some and not in
+/// some.
 pub(super) fn scores(variance: Variance, signals: &[f64], shadows: &[Shadow]) -> [Vec<f64>; 2] {
     let side = |trained: bool| -> Vec<[f64; 2]> {
         let of_item = |item: usize| {

@@ -6,42 +6,53 @@ use crate::classifier::{Classifier, Facts, GraphRows, NodeRows, Shard};
 use folkmoot_draws::{draw_first, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Graph};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use folkmoot_scenarios::algorithm::Source;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Nodes that a model answers alike are joined: whoever is given the last model's probabilities of the classes of each node, and nothing
-/// else, guesses which pairs of one client's nodes are joined.
+/// Nodes that a model answers alike are joined: whoever is given the last model's probabilities of
+/// the classes of each node, and nothing else, guesses which pairs of one client's nodes are
+/// joined.
 ///
-/// Asked about are all pairs that a client knows to be joined, and as many others of the same client, drawn. A pair's score is the
-/// distance of its two rows of probabilities, negated: cosine, Euclidean, correlation, Chebyshev, Bray-Curtis, Canberra and city-block
-/// distance and the Euclidean one squared. Of rows without any variance the correlation is 0; of 0 and 0 the Canberra distance is 0, and of rows of
-/// nothing but 0 that of Bray and Curtis.
-/// Written down are `link_DISTANCE_auc` and `link_DISTANCE_found` for each, and `link_others`, the number of pairs that are not joined.
-/// Beside each area stands, `@no_graph`, the same of a model that the same strategy has trained on the same nodes without any edge: what
-/// it finds is told by the nodes' likeness alone. Where nodes bring their degrees, none are left to bring, and the control is a coin.
+/// Asked about are all pairs that a client knows to be joined, and as many others of the same
+/// client, drawn. A pair's score is the distance of its two rows of probabilities, negated: cosine,
+/// Euclidean, correlation, Chebyshev, Bray-Curtis, Canberra and city-block distance and the
+/// Euclidean one squared. Of rows without any variance the correlation is 0; of 0 and 0 the
+/// Canberra distance is 0, and of rows of nothing but 0 that of Bray and Curtis. Written down are
+/// `link_DISTANCE_auc` and `link_DISTANCE_found` for each, and `link_others`, the number of pairs
+/// that are not joined. Beside each area stands, `@no_graph`, the same of a model that the same
+/// strategy has trained on the same nodes without any edge: what it finds is told by the nodes'
+/// likeness alone. Where nodes bring their degrees, none are left to bring, and the control is a
+/// coin.
 ///
-/// With `known`, `taught_links_auc` and `taught_links_found` are of an attacker who knows so many of the pairs, drawn, and is asked about
-/// the others: a perceptron of two hidden layers of 32 that has learned from the distances, and from mean, product, difference and its
-/// square of the two probabilities of each class and of the two entropies, standardised by the known pairs.
+/// With `known`, `taught_links_auc` and `taught_links_found` are of an attacker who knows so many
+/// of the pairs, drawn, and is asked about the others: a perceptron of two hidden layers of 32 that
+/// has learned from the distances, and from mean, product, difference and its square of the two
+/// probabilities of each class and of the two entropies, standardised by the known pairs.
 ///
-/// With `features` the attacker also has what nodes bring, and so a model without any edge, for which the one of `@no_graph` stands. What a graph brings
-/// nearer is joined: `nearer_DISTANCE_auc` and `nearer_DISTANCE_found` are of the distance of a pair by that model, less its distance by the one attacked.
-/// Who knows pairs besides learns from the distances of what nodes bring, and of the answers of that model, too: `featured_links_auc` and
-/// `featured_links_found`; in `@no_graph` this attacker still has what nodes bring, so that the rest is what answers add.
+/// With `features` the attacker also has what nodes bring, and so a model without any edge, for
+/// which the one of `@no_graph` stands. What a graph brings nearer is joined: `nearer_DISTANCE_auc`
+/// and `nearer_DISTANCE_found` are of the distance of a pair by that model, less its distance by
+/// the one attacked. Who knows pairs besides learns from the distances of what nodes bring, and of
+/// the answers of that model, too: `featured_links_auc` and `featured_links_found`; in `@no_graph`
+/// this attacker still has what nodes bring, so that the rest is what answers add.
 ///
-/// X. He, J. Jia, M. Backes, N. Z. Gong, Y. Zhang. Stealing Links from Graph Neural Networks. USENIX Security 2021, attacks 0 and 3, with `features` 2 and
-/// 6. Not as in the paper: no dropout in the perceptron, and the scaling is not made anew for the pairs asked about; the model without edges learns from
-/// the true classes of the nodes that train, and not from answers. Attacks 1, 4, 5 and 7, which have a graph of another data set besides, are not made.
-#[part(
+/// X. He, J. Jia, M. Backes, N. Z. Gong, Y. Zhang. Stealing Links from Graph Neural Networks.
+/// USENIX Security 2021, attacks 0 and 3, with `features` 2 and
+/// 6. Not as in the paper: no dropout in the perceptron, and the scaling is not made anew for the
+///    pairs asked about; the model without edges learns from the true classes of the nodes that
+///    train, and not from answers. Attacks 1, 4, 5 and 7, which have a graph of another data set
+///    besides, are not made.
+#[component(
     name = "LinkStealing",
     about = "edges by the likeness of what a model answers (He et al. 2021)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct LinkStealing {
-    /// The share of the pairs, joined or not, that the attacker knows and learns from to tell the others; 0 for no such attacker.
-    #[part(default = 0.0, in = 0..=0.9)]
+    /// The share of the pairs, joined or not, that the attacker knows and learns from to tell the
+    /// others; 0 for no such attacker.
+    #[component(default = 0.0, in = 0..=0.9)]
     pub known: f64,
     /// Whether the attacker has what nodes bring.
     pub features: bool,
@@ -144,7 +155,8 @@ impl Attack for LinkStealing {
 /// Pairs of nodes of one client, as places in its shard, and whether they are joined.
 pub(super) type Pairs = Vec<((u32, u32), bool)>;
 
-/// Rows of one client's nodes, such as the probabilities of the classes that a model answers for each.
+/// Rows of one client's nodes, such as the probabilities of the classes that a model answers for
+/// each.
 pub(super) type Answers = Vec<Vec<f64>>;
 
 /// What a model answers for the nodes of each client.
@@ -187,7 +199,8 @@ impl Apart for Nearer<'_> {
     }
 }
 
-/// What an attacker who knows a share of the pairs tells of the others, from what a model answers and from rows of other kinds.
+/// What an attacker who knows a share of the pairs tells of the others, from what a model answers
+/// and from rows of other kinds.
 pub(super) fn write_taught(
     name: &str,
     rows: (&[Answers], &[&[Answers]]),

@@ -4,18 +4,21 @@ use super::numbers::{Guesses, count};
 use super::{Attack, Item, Target};
 use crate::classifier::Asked;
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
-/// Whose loss is small was trained on: whoever may ask the last model guesses for each labelled item whether it trained.
+/// Whose loss is small was trained on: whoever may ask the last model guesses for each labelled
+/// item whether it trained.
 ///
-/// The score of an item is the cross entropy of its class, negated; the attacker says *member* below the mean loss of the items that train.
-/// Nobody trains on the items that validate and test, which are the others. In a set of nodes all edges that a client knows stay, whether
-/// or not their ends train. Written down are `loss_membership_auc`, `loss_membership_found`, `loss_membership_advantage` and
-/// `loss_membership_others`; beside them, `@untrained`, the same of a model that nobody has trained.
+/// The score of an item is the cross entropy of its class, negated; the attacker says *member*
+/// below the mean loss of the items that train. Nobody trains on the items that validate and test,
+/// which are the others. In a set of nodes all edges that a client knows stay, whether or not their
+/// ends train. Written down are `loss_membership_auc`, `loss_membership_found`,
+/// `loss_membership_advantage` and `loss_membership_others`; beside them, `@untrained`, the same of
+/// a model that nobody has trained.
 ///
-/// S. Yeom, I. Giacomelli, M. Fredrikson, S. Jha. Privacy Risk in Machine Learning: Analyzing the Connection to Overfitting. CSF 2018,
-/// adversary 2 and its experiment's bound.
-#[part(name = "LossThreshold", about = "membership by small losses (Yeom et al. 2018)")]
+/// S. Yeom, I. Giacomelli, M. Fredrikson, S. Jha. Privacy Risk in Machine Learning: Analyzing the
+/// Connection to Overfitting. CSF 2018, adversary 2 and its experiment's bound.
+#[component(name = "LossThreshold", about = "membership by small losses (Yeom et al. 2018)")]
 #[derive(Clone, Copy, Debug)]
 pub struct LossThreshold {}
 

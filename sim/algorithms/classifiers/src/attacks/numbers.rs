@@ -11,15 +11,15 @@ const Z: f64 = 1.959_963_984_540_054;
 
 /// Guesses of an attacker: the more of a score, the surer.
 pub(super) struct Guesses<'a> {
-    /// What is so.
     pub(super) is_one: &'a [bool],
     /// What the attacker thinks.
     pub(super) scores: &'a [f64],
 }
 
 impl Guesses<'_> {
-    /// Writes `NAME_auc` and `NAME_found` down, under a label or as what was reached, and `NAME_advantage` where the attacker says yes
-    /// above a bound: one that was fixed before, never chosen by looking.
+    /// Writes `NAME_auc` and `NAME_found` down, under a label or as what was reached, and
+    /// `NAME_advantage` where the attacker says yes above a bound: one that was fixed before, never
+    /// chosen by looking.
     pub(super) fn write(&self, name: &str, bound: Option<f64>, label: Option<&str>, sheet: &mut Sheet) {
         let mut number = |what: &str, value: f64| match label {
             None => sheet.number(format!("{name}_{what}"), value),
@@ -60,7 +60,8 @@ impl Guesses<'_> {
     }
 }
 
-/// The 95 % interval of a share of `n` by E. B. Wilson (Probable Inference. Journal of the American Statistical Association 22, 1927).
+/// The 95 % interval of a share of `n` by E. B. Wilson (Probable Inference. Journal of the American
+/// Statistical Association 22, 1927).
 pub(super) fn wilson(share: f64, n: f64) -> [f64; 2] {
     let (zz, centre) = (Z * Z, share + Z * Z / (2.0 * n));
     let half = Z * (share * (1.0 - share) / n + zz / (4.0 * n * n)).sqrt();

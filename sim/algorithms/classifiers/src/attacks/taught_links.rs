@@ -1,4 +1,5 @@
-//! Links told by an attacker who knows some of them already: a perceptron that learns from what a model answers for known pairs.
+//! Links told by an attacker who knows some of them already: a perceptron that learns from what a
+//! model answers for known pairs.
 
 use super::link_stealing::{Answers, DISTANCES, Pairs};
 use folkmoot_draws::shuffle;
@@ -18,8 +19,9 @@ const PERCEPTRON: Network = Network {
 /// Keeps the entropy of a sure answer finite.
 const LEAST: f64 = 1e-5;
 
-/// What of the pairs an attacker who knows the share `known` of them thinks of the others: whether these are joined, and the chance that
-/// it gives them. Nothing where it knows pairs of one kind alone, or is asked about no others. Of the rows besides what a model answers, distances alone
+/// What of the pairs an attacker who knows the share `known` of them thinks of the others: whether
+/// these are joined, and the chance that it gives them. Nothing where it knows pairs of one kind
+/// alone, or is asked about no others. Of the rows besides what a model answers, distances alone
 /// are looked at.
 pub(super) fn guesses(
     (answers, besides): (&[Answers], &[&[Answers]]),
@@ -56,7 +58,8 @@ fn both(rows: &[Answers], client: usize, (u, v): (u32, u32)) -> [&[f64]; 2] {
     [u, v].map(|node| &rows[client][node as usize][..])
 }
 
-/// What is looked at of two rows of probabilities: four operators on each class, the distances, and the same operators on their entropies.
+/// What is looked at of two rows of probabilities: four operators on each class, the distances, and
+/// the same operators on their entropies.
 fn features(rows: [&[f64]; 2]) -> Vec<f64> {
     let operators = |a: f64, b: f64| [(a + b) / 2.0, a * b, (a - b).abs(), (a - b) * (a - b)];
     let entropy = |row: &[f64]| -row.iter().map(|p| p * libm::log(p + LEAST)).sum::<f64>();

@@ -202,7 +202,8 @@ fn links_are_found_where_answers_follow_them_and_not_in_random_answers() {
     }
 }
 
-/// Answers that lie as what nodes bring lies, links or none: what a graph has brought nearer is nothing then.
+/// Answers that lie as what nodes bring lies, links or none: what a graph has brought nearer is
+/// nothing then.
 #[test]
 fn a_likeness_that_nodes_bring_is_not_taken_for_what_a_graph_brings_nearer() {
     let n = 300;

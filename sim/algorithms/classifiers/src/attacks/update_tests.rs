@@ -1,4 +1,5 @@
-//! Attackers of updates on gradients worked out by hand and on planted directions, and where nothing is to be found.
+//! Attackers of updates on gradients worked out by hand and on planted directions, and where
+//! nothing is to be found.
 
 use super::client_linking::{self, Named};
 use super::gradient_inversion::{self, Asked, Row, invert};
@@ -81,7 +82,8 @@ fn several_steps_blur_what_is_inverted_and_more_so_with_their_rate() {
     // Of several items one step gives a mixture, which none of them is.
     let one = invert(&trained(&model, &rows, 1, 0.1), &layer()).unwrap();
     assert!(rows.iter().all(|(row, _)| error(&one.row, row) > 0.05));
-    // Steps of one item blur nothing while its residual keeps its direction: the row stays a factor. So two items, one far heavier.
+    // Steps of one item blur nothing while its residual keeps its direction: the row stays a
+    // factor. So two items, one far heavier.
     let far = |rate: f64| {
         let guess = invert(&trained(&model, &rows, 5, rate), &layer()).unwrap();
         error(&guess.row, &one.row)
@@ -155,7 +157,8 @@ fn what_updates_give_away_is_counted_and_held_against_other_clients() {
     );
 }
 
-/// Rounds of updates of clients that go each its own way by so much, all the same way by 3, and anywhere by 1.
+/// Rounds of updates of clients that go each its own way by so much, all the same way by 3, and
+/// anywhere by 1.
 fn rounds(own: f64) -> Vec<Vec<Named>> {
     let (rng, n_values) = (&mut rng(15), 200);
     let ways: Vec<Vec<f64>> = (0..20).map(|_| normals(n_values, rng)).collect();

@@ -12,12 +12,13 @@ struct Hits {
 }
 
 impl Held {
-    /// Records two controls of `test_accuracy`, over all items, and of the metrics `by_client`, means over clients: the client
-    /// majority and the majority class.
+    /// Records two controls of `test_accuracy`, over all items, and of the metrics `by_client`,
+    /// means over clients: the client majority and the majority class.
     ///
-    /// The client majority answers a test item with the most frequent class among the *other* items of its client,
-    /// whatever part of the data they are in: leave-one-out, so that an item does not vote for itself. Ties go to the
-    /// smallest class. A client with a single item gets the majority class of all training items.
+    /// The client majority answers a test item with the most frequent class among the *other* items
+    /// of its client, whatever part of the data they are in: leave-one-out, so that an item does
+    /// not vote for itself. Ties go to the smallest class. A client with a single item gets the
+    /// majority class of all training items.
     pub fn controls(&self, n_classes: usize, by_client: &[&str], sheet: &mut Sheet) {
         let Some(majority) = self.majority_class(n_classes) else {
             return;
@@ -54,8 +55,8 @@ impl Held {
     }
 }
 
-/// The most frequent class once an item of `class` is left out of `counts`, the items by class; of equals the first, and
-/// `None` without another item.
+/// The most frequent class once an item of `class` is left out of `counts`, the items by class; of
+/// equals the first, and `None` without another item.
 fn most_of_others(counts: &[u64], class: u32) -> Option<u32> {
     let others = (0_u32..).zip(counts).map(|(other, n)| n - u64::from(other == class));
     let others: Vec<u64> = others.collect();

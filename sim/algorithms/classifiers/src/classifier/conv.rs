@@ -4,7 +4,6 @@ use super::Encoder;
 use folkmoot_learning::layers::{Gat, Gcn, Gin, GraphConv, Heads, Linear, Mode, Sage, Structured, Tag, light_gcn};
 use folkmoot_learning::{Adjacency, Layout, Parameter, Tape, Var};
 
-/// One graph layer.
 pub enum Conv {
     /// Of Kipf and Welling.
     Gcn(Gcn),
@@ -12,11 +11,8 @@ pub enum Conv {
     Gin(Gin),
     /// The layer of k-GNN.
     GraphConv(GraphConv),
-    /// Topology-adaptive convolution.
     Tag(Tag),
-    /// GraphSAGE with means.
     Sage(Sage),
-    /// Attention.
     Gat(Gat),
     /// FedStar's pair of channels.
     Structured(Structured),
@@ -27,8 +23,9 @@ pub enum Conv {
 }
 
 impl Conv {
-    /// Graph layers `conv0`, `conv1` and so on, of the widths `(n_in, hidden, n_out)`: LightGCN makes one of all `n_layers`. The
-    /// last layer's heads are averaged if it gives the logits itself, else they stand side by side as in the others.
+    /// Graph layers `conv0`, `conv1` and so on, of the widths `(n_in, hidden, n_out)`: LightGCN
+    /// makes one of all `n_layers`. The last layer's heads are averaged if it gives the logits
+    /// itself, else they stand side by side as in the others.
     pub fn stack(
         layout: &mut Layout,
         encoder: Encoder,
@@ -72,7 +69,8 @@ impl Conv {
         (0..n_convs).map(&mut conv).collect()
     }
 
-    /// Over how many hops a node's row is made, where it follows from those of the nodes within them alone.
+    /// Over how many hops a node's row is made, where it follows from those of the nodes within
+    /// them alone.
     pub fn n_hops(&self) -> Option<usize> {
         match self {
             Conv::Gcn(_) | Conv::GraphConv(_) | Conv::Sage(_) | Conv::Gat(_) => Some(1),
@@ -85,7 +83,8 @@ impl Conv {
         }
     }
 
-    /// The matrices that multiply what nodes bring, a row for each number; `None` for a layer that looks at these numbers otherwise.
+    /// The matrices that multiply what nodes bring, a row for each number; `None` for a layer that
+    /// looks at these numbers otherwise.
     pub fn input_weights(&self) -> Option<Vec<Parameter>> {
         Some(match self {
             Conv::Gcn(gcn) => vec![gcn.weight],
@@ -99,7 +98,8 @@ impl Conv {
         })
     }
 
-    /// `(n, n_in)` to `(n, n_out)`, through a relu if asked for, for what [`Encoder::matrix`] or its dense twin makes of the graphs.
+    /// `(n, n_in)` to `(n, n_out)`, through a relu if asked for, for what [`Encoder::matrix`] or
+    /// its dense twin makes of the graphs.
     ///
     /// # Panics
     ///

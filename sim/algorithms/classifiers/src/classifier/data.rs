@@ -12,13 +12,13 @@ use rayon::prelude::*;
 
 const SPLIT: Purpose = Purpose(*b"cl-split");
 
-/// The round under which an item's part is drawn that is common to all clients; that of a client's own shuffle is 0.
+/// The round under which an item's part is drawn that is common to all clients; that of a client's
+/// own shuffle is 0.
 const COMMON: Round = Round(1);
 
 /// What items are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// To learn from.
     Train,
     /// To choose settings by.
     Validation,
@@ -43,15 +43,16 @@ pub(super) type Single = (Csr, Vec<f32>, Vec<u32>);
 /// Whole graphs, or nodes of one. An item's position within a part is that within `items`.
 #[derive(Clone)]
 pub(super) enum Kind {
-    /// Whole graphs: a batch and the labels of it or of its nodes for each part, the graphs' own classes, and the training graphs one
-    /// by one for smaller batches.
+    /// Whole graphs: a batch and the labels of it or of its nodes for each part, the graphs' own
+    /// classes, and the training graphs one by one for smaller batches.
     Graphs {
         items: Box<[Vec<u32>; 3]>,
         classes: Box<[Vec<u32>; 3]>,
         parts: Box<[(Batch, Vec<u32>); 3]>,
         single: Vec<Single>,
     },
-    /// Nodes of one graph: a batch of one graph, the class of each node, and for each part which nodes are in it.
+    /// Nodes of one graph: a batch of one graph, the class of each node, and for each part which
+    /// nodes are in it.
     Nodes {
         client: u32,
         batch: Box<Batch>,
@@ -124,7 +125,8 @@ impl Shard {
         }
     }
 
-    /// Lets its batches keep the features that are not 0, where few are, and, for networks that begin with them, sums over neighbours.
+    /// Lets its batches keep the features that are not 0, where few are, and, for networks that
+    /// begin with them, sums over neighbours.
     pub(super) fn make_ready(&mut self, sums: bool) {
         match &mut self.kind {
             Kind::Graphs { parts, .. } => parts.iter_mut().for_each(|(batch, _)| make_ready(batch, sums)),
@@ -238,7 +240,8 @@ impl<'a> Brought<'a> {
         self.n_features
     }
 
-    /// What the nodes of `graph`, which are the rows `rows` of the data set, bring: shape `(n_nodes, n_features)`.
+    /// What the nodes of `graph`, which are the rows `rows` of the data set, bring: shape
+    /// `(n_nodes, n_features)`.
     pub fn of(&self, graph: &Graph, rows: &[u32]) -> Result<Vec<f32>, StrategyError> {
         let mut all = vec![0.0; rows.len() * self.n_features];
         let each = all.chunks_exact_mut(self.n_features);
@@ -292,8 +295,9 @@ impl<'a> Brought<'a> {
     }
 }
 
-/// The probabilities that a walk from `node` that goes on to a neighbour at random, each as likely, is back after 1, 2 and so on steps; 0 without
-/// neighbours. Sums are in double precision, by ascending nodes.
+/// The probabilities that a walk from `node` that goes on to a neighbour at random, each as likely,
+/// is back after 1, 2 and so on steps; 0 without neighbours. Sums are in double precision, by
+/// ascending nodes.
 fn back_home(graph: &Graph, node: u32, back: &mut [f32]) {
     let mut now = vec![0.0; graph.n_nodes()];
     now[node as usize] = 1.0;

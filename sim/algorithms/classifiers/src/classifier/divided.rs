@@ -1,4 +1,5 @@
-//! The same data divided otherwise, and what a model says of single items: for whoever asks what a training gives away of its items.
+//! The same data divided otherwise, and what a model says of single items: for whoever asks what a
+//! training gives away of its items.
 
 use super::data::{self, Kind, Shard};
 use super::{Classifier, Held, Split};
@@ -15,7 +16,6 @@ pub(crate) type Parts = [Vec<u32>; 3];
 pub(crate) struct Asked {
     /// A graph's place in its set, or a node.
     pub(crate) item: u32,
-    /// Its class.
     pub(crate) class: u32,
     /// Shape `(n_classes,)`.
     pub(crate) logits: Vec<f64>,
@@ -55,8 +55,9 @@ impl Classifier {
         self.hold(shards?, source)
     }
 
-    /// What a model says of every item of a client that is in some part, by ascending item. `items` are all that the client holds, in
-    /// the order of its shard: a node is asked about as the client sees it, with the edges that the client knows.
+    /// What a model says of every item of a client that is in some part, by ascending item. `items`
+    /// are all that the client holds, in the order of its shard: a node is asked about as the
+    /// client sees it, with the edges that the client knows.
     pub(crate) fn asked(&self, shard: &Shard, items: &[u32], parameters: &[f32]) -> Vec<Asked> {
         let n_classes = self.network.n_classes();
         let logits = |batch: &Batch| -> Vec<f64> {
@@ -103,8 +104,8 @@ impl Classifier {
 }
 
 impl Shard {
-    /// The pairs of nodes of one graph that the client knows to be joined, as places in its shard, each `u < v` once, ascending; none
-    /// where it holds whole graphs.
+    /// The pairs of nodes of one graph that the client knows to be joined, as places in its shard,
+    /// each `u < v` once, ascending; none where it holds whole graphs.
     pub(crate) fn joined(&self) -> Vec<(u32, u32)> {
         let Kind::Nodes { batch, .. } = self.kind() else {
             return Vec::new();
@@ -128,7 +129,8 @@ mod tests {
     use folkmoot_draws::Streams;
     use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition, SparseRows};
 
-    /// Two clients who share half of what they have: where parts are common a node is for the same at both, in the shares that are asked for.
+    /// Two clients who share half of what they have: where parts are common a node is for the same
+    /// at both, in the shares that are asked for.
     #[test]
     fn what_is_common_is_for_the_same_wherever_it_is() {
         let n = 3_000;

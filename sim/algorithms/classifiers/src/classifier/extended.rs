@@ -1,4 +1,5 @@
-//! Nodes of one graph beside others that no client classifies: what a client trains on once it has been told of its neighbours.
+//! Nodes of one graph beside others that no client classifies: what a client trains on once it has
+//! been told of its neighbours.
 
 use super::Classifier;
 use super::data::{Kind, Part, Shard, make_ready};
@@ -7,14 +8,15 @@ use folkmoot_learning::{Batch, Csr, Tape};
 /// What nodes bring to a network, row-major of shape `(n_nodes, n_features)`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Brings {
-    /// Their features.
     Features(Vec<f32>),
-    /// What a graph convolution sums over their neighbours, so that its first layer need not; its second propagates as ever.
+    /// What a graph convolution sums over their neighbours, so that its first layer need not; its
+    /// second propagates as ever.
     Sums(Vec<f32>),
 }
 
 impl Shard {
-    /// The features of its nodes of one graph, row-major of shape `(n_nodes, n_features)`; none where it holds whole graphs.
+    /// The features of its nodes of one graph, row-major of shape `(n_nodes, n_features)`; none
+    /// where it holds whole graphs.
     pub fn node_features(&self) -> &[f32] {
         match self.kind() {
             Kind::Graphs { .. } => &[],
@@ -24,7 +26,8 @@ impl Shard {
 }
 
 impl Classifier {
-    /// What a model says of all nodes of a shard, of shape `(n_nodes, n_classes)`, without dropout; of whole graphs, what it says of those that train.
+    /// What a model says of all nodes of a shard, of shape `(n_nodes, n_classes)`, without dropout;
+    /// of whole graphs, what it says of those that train.
     ///
     /// # Panics
     ///
@@ -37,11 +40,13 @@ impl Classifier {
         })
     }
 
-    /// A shard of nodes with others behind them, which are in no part: all propagate by `matrix`, and bring this.
+    /// A shard of nodes with others behind them, which are in no part: all propagate by `matrix`,
+    /// and bring this.
     ///
     /// # Panics
     ///
-    /// If the shard holds whole graphs, `matrix` is not square or smaller than the shard, or what nodes bring has another shape.
+    /// If the shard holds whole graphs, `matrix` is not square or smaller than the shard, or what
+    /// nodes bring has another shape.
     pub fn extended(&self, shard: &Shard, matrix: &Csr, brings: Brings) -> Shard {
         let Kind::Nodes {
             client,

@@ -1,7 +1,9 @@
-//! Training that hides single graphs: gradients of graphs are cut to a length, and a step follows their noisy sum.
+//! Training that hides single graphs: gradients of graphs are cut to a length, and a step follows
+//! their noisy sum.
 //!
-//! M. Abadi et al. Deep Learning with Differential Privacy. CCS 2016, algorithm 1, with every graph in a step by a coin of its own. The divisor is
-//! how many graphs a step has on average, so that it tells of nobody. <https://arxiv.org/abs/1607.00133>
+//! M. Abadi et al. Deep Learning with Differential Privacy. CCS 2016, algorithm 1, with every graph
+//! in a step by a coin of its own. The divisor is how many graphs a step has on average, so that it
+//! tells of nobody. <https://arxiv.org/abs/1607.00133>
 //!
 //! A graph whose gradient is not finite counts nothing in its step: it has no length to be cut to.
 
@@ -14,7 +16,8 @@ use folkmoot_learning::{Batch, Moments, Tape};
 use folkmoot_privacy::Mechanism;
 use folkmoot_rounds::HiddenItems;
 
-/// Sums of cut gradients. Each is about all items of a shard, so their charges add up as those about one item do.
+/// Sums of cut gradients. Each is about all items of a shard, so their charges add up as those
+/// about one item do.
 const SUMS: Channel = Channel::new(0, Purpose(*b"cl-items"));
 const ITEMS: u32 = 0;
 
@@ -42,10 +45,13 @@ impl Classifier {
         hides_items(self.encoder, self.scale)
     }
 
-    /// The model after training on a shard from `parameters`, with its items hidden; `releases` gets a release for each step.
+    /// The model after training on a shard from `parameters`, with its items hidden; `releases`
+    /// gets a release for each step.
     ///
-    /// Where all items are in each step and nothing is cut or noisy, it is the plain training, to the bit. Else `rng` draws step by step first who is in it, item by item, then their dropouts; in a dry run there is none, and the model stays as it came.
-    /// Contrasts, corrections and frozen parts are not for it.
+    /// Where all items are in each step and nothing is cut or noisy, it is the plain training, to
+    /// the bit. Else `rng` draws step by step first who is in it, item by item, then their
+    /// dropouts; in a dry run there is none, and the model stays as it came. Contrasts, corrections
+    /// and frozen parts are not for it.
     ///
     /// # Panics
     ///
@@ -91,7 +97,8 @@ impl Classifier {
         model
     }
 
-    /// The sum over items of the gradients at `parameters`, each no longer than `clip`, in ascending order of the items.
+    /// The sum over items of the gradients at `parameters`, each no longer than `clip`, in
+    /// ascending order of the items.
     pub(super) fn sum_of_cut(
         &self,
         shard: &Shard,

@@ -1,4 +1,5 @@
-//! Hidden graphs: what one of them can move, how large noise is, and that without a clip and noise the gradient is the plain one.
+//! Hidden graphs: what one of them can move, how large noise is, and that without a clip and noise
+//! the gradient is the plain one.
 
 use super::{Classifier, Held, Inputs, Model, Split, Training};
 use crate::fed_avg::Params;
@@ -78,8 +79,8 @@ fn a_graph_moves_the_sum_by_no_more_than_the_clip() {
     }
 }
 
-/// All graphs in each step, no clip and no noise: no bit changes. With a clip that cuts nothing the mean over graphs is what a batch of all of them
-/// has, to rounding.
+/// All graphs in each step, no clip and no noise: no bit changes. With a clip that cuts nothing the
+/// mean over graphs is what a batch of all of them has, to rounding.
 #[test]
 fn without_a_clip_and_noise_a_step_is_the_plain_one() {
     let training = Training {
@@ -107,7 +108,8 @@ fn without_a_clip_and_noise_a_step_is_the_plain_one() {
     assert!(moved > 0.02 && apart < 1e-5 * moved, "{apart} of {moved}");
 }
 
-/// Gradients are cut to next to nothing: after one pass of `n / B` steps each number has moved by noise of `rate z C / B` a step.
+/// Gradients are cut to next to nothing: after one pass of `n / B` steps each number has moved by
+/// noise of `rate z C / B` a step.
 #[test]
 fn noise_has_its_size_whoever_is_drawn() {
     let training = Training {

@@ -16,8 +16,8 @@ pub(crate) struct LastLayer {
 }
 
 impl Classifier {
-    /// What the last layer of a model is fed with for each item that a client trains on, without dropout, and the item's class; nothing
-    /// where the network has no such layer.
+    /// What the last layer of a model is fed with for each item that a client trains on, without
+    /// dropout, and the item's class; nothing where the network has no such layer.
     ///
     /// # Panics
     ///

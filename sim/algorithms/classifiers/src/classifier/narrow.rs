@@ -1,12 +1,13 @@
-//! Training without what a shard never sees: the bags of words of some nodes name some hundred of some thousand words, and the weights of the
-//! other words have no gradient.
+//! Training without what a shard never sees: the bags of words of some nodes name some hundred of
+//! some thousand words, and the weights of the other words have no gradient.
 
 use super::Classifier;
 use super::data::Shard;
 use super::train::Course;
 use folkmoot_learning::{Batch, Layout, Parameter, is_finite};
 
-/// Columns are left out where no more than one in so many is used: what remains is held beside the rest.
+/// Columns are left out where no more than one in so many is used: what remains is held beside the
+/// rest.
 const FEW: usize = 2;
 
 /// A shard's nodes with the columns that one of them uses.
@@ -65,8 +66,9 @@ impl NarrowModel<'_> {
 }
 
 impl Classifier {
-    /// What trains in the place of the whole model, to the same bits: where a weight without a gradient stays as it is, and the shard uses
-    /// few columns. A weight that is no finite number would reach every node, used or not, so then there is none.
+    /// What trains in the place of the whole model, to the same bits: where a weight without a
+    /// gradient stays as it is, and the shard uses few columns. A weight that is no finite number
+    /// would reach every node, used or not, so then there is none.
     pub(super) fn narrow<'a>(
         &'a self,
         shard: &'a Shard,
@@ -106,7 +108,8 @@ mod tests {
 
     const TEST: Purpose = Purpose(*b"test    ");
 
-    /// Members of the club who use a few of 120 words, each with its neighbour in number, among two clients.
+    /// Members of the club who use a few of 120 words, each with its neighbour in number, among two
+    /// clients.
     fn classifier(model: &Model, training: &Training) -> (Classifier, Vec<Shard>) {
         let mut dataset = DatasetSpec::Karate
             .load(&DataDirs::new(), &mut Streams::new(1).global(TEST))

@@ -1,4 +1,5 @@
-//! Small batches of nodes: what they read of a graph gives the gradient that the whole of it gives, to the bit.
+//! Small batches of nodes: what they read of a graph gives the gradient that the whole of it gives,
+//! to the bit.
 
 use super::data::{Part, View};
 use super::{Classifier, Encoder, Facts, Inputs, Model, Split, Training};
@@ -22,7 +23,8 @@ const ENCODERS: [Encoder; 10] = [
     Encoder::LightGcn,
 ];
 
-/// A ring with chords at one end, whose nodes have wide features with few numbers, in the hands of one client.
+/// A ring with chords at one end, whose nodes have wide features with few numbers, in the hands of
+/// one client.
 fn ring(model: &Model) -> (Classifier, Arc<super::Held>) {
     let edges: Vec<(u32, u32)> = (0..N)
         .map(|v| (v, (v + 1) % N))

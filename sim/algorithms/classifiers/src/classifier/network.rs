@@ -24,7 +24,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Graph layers `conv0`, `conv1` and so on, then the linear layers `head0`, `head1` of the head.
+    /// Graph layers `conv0`, `conv1` and so on, then the linear layers `head0`, `head1` of the
+    /// head.
     ///
     /// # Panics
     ///
@@ -60,11 +61,13 @@ impl Network {
         }
     }
 
-    /// The same behind a scale of its inputs, the last numbers of the model: `inputs.mean`, 0 at the start, and `inputs.variance`, 1.
+    /// The same behind a scale of its inputs, the last numbers of the model: `inputs.mean`, 0 at
+    /// the start, and `inputs.variance`, 1.
     pub fn with_scale(mut self) -> Network {
         let mut buffer = |name: &str, init| self.layout.buffer(format!("inputs.{name}"), 1, self.n_features, init);
         self.scale = Some([buffer("mean", Init::Zeros), buffer("variance", Init::Ones)]);
-        // What neighbours sum up to as it is tells nothing of what they sum up to when it is scaled.
+        // What neighbours sum up to as it is tells nothing of what they sum up to when it is
+        // scaled.
         self.begins_with_sums = false;
         self
     }
@@ -74,7 +77,8 @@ impl Network {
         &self.layout
     }
 
-    /// Where its last layers lie in a model: the head, or without one the last graph layer. In ascending order.
+    /// Where its last layers lie in a model: the head, or without one the last graph layer. In
+    /// ascending order.
     pub fn last_layers(&self) -> Vec<Range<usize>> {
         let last = match self.head.is_empty() {
             true => format!("conv{}.", self.convs.len() - 1),
@@ -95,8 +99,8 @@ impl Network {
         ranges
     }
 
-    /// The linear layer that gives the logits: the last of the head, or without one, of nodes, a last graph convolution. Other graph
-    /// layers end otherwise.
+    /// The linear layer that gives the logits: the last of the head, or without one, of nodes, a
+    /// last graph convolution. Other graph layers end otherwise.
     pub(crate) fn last_layer(&self) -> Option<LastLayer> {
         let (weight, bias) = match (self.head.last(), self.convs.last(), self.readout) {
             (Some(linear), ..) => (linear.weight, linear.bias?),
@@ -110,8 +114,8 @@ impl Network {
         })
     }
 
-    /// The rows that this layer multiplies with its weights, one for each row of logits: of a graph convolution, its sums over
-    /// neighbours.
+    /// The rows that this layer multiplies with its weights, one for each row of logits: of a graph
+    /// convolution, its sums over neighbours.
     ///
     /// # Panics
     ///
@@ -130,20 +134,22 @@ impl Network {
         tape.propagate(batch.adjacency(), rows)
     }
 
-    /// Whether the first thing it does is to sum the features of neighbours, so that a batch may keep these sums.
+    /// Whether the first thing it does is to sum the features of neighbours, so that a batch may
+    /// keep these sums.
     pub(super) fn begins_with_sums(&self) -> bool {
         self.begins_with_sums
     }
 
-    /// How many propagations lie between what nodes bring, or the sums that a batch keeps, and the logits; `None` where these look at all nodes.
+    /// How many propagations lie between what nodes bring, or the sums that a batch keeps, and the
+    /// logits; `None` where these look at all nodes.
     pub(super) fn n_hops(&self, batch: &Batch) -> Option<usize> {
         let hops: Option<usize> = self.convs.iter().map(Conv::n_hops).sum();
         let is_first_kept = self.begins_with_sums && batch.keeps_sums();
         hops.map(|hops| hops - usize::from(is_first_kept))
     }
 
-    /// The matrices of which a training on inputs without some columns needs no rows of these; `None` where there is more to an input than
-    /// its product with them.
+    /// The matrices of which a training on inputs without some columns needs no rows of these;
+    /// `None` where there is more to an input than its product with them.
     pub(super) fn input_weights(&self) -> Option<Vec<Parameter>> {
         match self.scale {
             Some(_) => None,
@@ -174,7 +180,8 @@ impl Network {
         self.n_classes
     }
 
-    /// The logits of graphs, of shape `(n_graphs, n_classes)`, or of nodes, `(n_nodes, n_classes)`; with a stream, in training.
+    /// The logits of graphs, of shape `(n_graphs, n_classes)`, or of nodes, `(n_nodes, n_classes)`;
+    /// with a stream, in training.
     ///
     /// # Panics
     ///
@@ -183,7 +190,8 @@ impl Network {
         self.rows_and_logits(tape, batch, rng).1
     }
 
-    /// The same behind the rows that the last linear layer reads, of as many rows; without a head these are the logits.
+    /// The same behind the rows that the last linear layer reads, of as many rows; without a head
+    /// these are the logits.
     pub(super) fn rows_and_logits<'g>(
         &self,
         tape: &mut Tape<'g>,
@@ -194,7 +202,8 @@ impl Network {
         self.read_out(tape, nodes, batch, rng)
     }
 
-    /// The logits of nodes that bring `x`, in the place of what the batch has, in a training without dropout.
+    /// The logits of nodes that bring `x`, in the place of what the batch has, in a training
+    /// without dropout.
     ///
     /// # Panics
     ///
@@ -223,8 +232,8 @@ impl Network {
         }
     }
 
-    /// The logits of single nodes, of shape `(n_nodes, n_classes)`: what the head says of a node's own row, even where whole
-    /// graphs are classified.
+    /// The logits of single nodes, of shape `(n_nodes, n_classes)`: what the head says of a node's
+    /// own row, even where whole graphs are classified.
     ///
     /// # Panics
     ///
@@ -234,7 +243,8 @@ impl Network {
         self.classify(tape, nodes, batch, None).1
     }
 
-    /// The rows of the last graph layer, of shape `(n_nodes, hidden)`, or `(n_nodes, n_classes)` without a head.
+    /// The rows of the last graph layer, of shape `(n_nodes, hidden)`, or `(n_nodes, n_classes)`
+    /// without a head.
     ///
     /// # Panics
     ///
@@ -277,7 +287,8 @@ impl Network {
         i + 1 < self.convs.len() || !self.head.is_empty()
     }
 
-    /// The rows of the first graph layer, from the sums that the batch keeps if it does, or was given in the place of features.
+    /// The rows of the first graph layer, from the sums that the batch keeps if it does, or was
+    /// given in the place of features.
     fn first<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch, mode: Mode, relu: bool) -> Var {
         match (&self.convs[0], batch.neighbour_sums(tape)) {
             (Conv::Gcn(gcn), Some(sums)) => gcn.forward_from_sums(tape, sums, relu),

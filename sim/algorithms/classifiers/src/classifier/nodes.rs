@@ -1,4 +1,5 @@
-//! Nodes of one graph at a client, for whoever looks at them besides training: labels that are passed along edges.
+//! Nodes of one graph at a client, for whoever looks at them besides training: labels that are
+//! passed along edges.
 
 use super::Part;
 use folkmoot_learning::Csr;
@@ -6,7 +7,8 @@ use folkmoot_learning::Csr;
 /// Nodes of one graph, with the edges between them.
 #[derive(Clone, Copy)]
 pub struct Nodes<'a> {
-    /// What the encoder propagates with ([`Encoder::matrix`](super::Encoder::matrix)): an entry for each edge, in both directions, and one for each node if it has such.
+    /// What the encoder propagates with ([`Encoder::matrix`](super::Encoder::matrix)): an entry for
+    /// each edge, in both directions, and one for each node if it has such.
     pub matrix: &'a Csr,
     /// The class of each; of those without a class any.
     pub labels: &'a [u32],
@@ -31,8 +33,10 @@ impl<'a> Nodes<'a> {
         self.neighbours(node).count()
     }
 
-    /// What labels come to when they are passed along the edges: `steps` times `F ← a Â F + (1 − a) F₀`, and `F₀` added where `is_told`, with `Â` the
-    /// normalised adjacency with loops, as the code of FedGTA and of AdaFGL does. `first` and what comes back have shape `(n_nodes, n_classes)`, row-major.
+    /// What labels come to when they are passed along the edges: `steps` times
+    /// `F ← a Â F + (1 − a) F₀`, and `F₀` added where `is_told`, with `Â` the normalised adjacency
+    /// with loops, as the code of FedGTA and of AdaFGL does. `first` and what comes back have shape
+    /// `(n_nodes, n_classes)`, row-major.
     ///
     /// # Panics
     ///

@@ -4,17 +4,18 @@ use super::data::{Kind, Part, Shard};
 use super::{Classifier, Inputs};
 use folkmoot_graphs::Graph;
 use folkmoot_learning::{Batch, Csr, Tape};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use serde::{Deserialize, Serialize};
 
 /// What represents a node.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeRows {
     /// The probabilities of the classes by its own row, in 0..=1; width: the number of classes.
     #[default]
     Probabilities,
-    /// The softmax of its row of the last graph layer, in 0..=1; width: `hidden`, or the number of classes without a head.
+    /// The softmax of its row of the last graph layer, in 0..=1; width: `hidden`, or the number of
+    /// classes without a head.
     HiddenSoftmax,
     /// Its row of the last graph layer as it is; width as before.
     Hidden,
@@ -39,8 +40,8 @@ impl GraphRows {
 }
 
 impl Shard {
-    /// The graphs of the client that are for `part`, each as (place in the set, class), ascending; none for a client that knows part
-    /// of one graph.
+    /// The graphs of the client that are for `part`, each as (place in the set, class), ascending;
+    /// none for a client that knows part of one graph.
     pub fn graph_items(&self, part: Part) -> impl Iterator<Item = (u32, u32)> {
         let (items, classes) = match self.kind() {
             Kind::Graphs { items, classes, .. } => (&items[part as usize][..], &classes[part as usize][..]),
@@ -49,9 +50,11 @@ impl Shard {
         items.iter().copied().zip(classes.iter().copied())
     }
 
-    /// How many neighbours each node of each graph of the client has, graphs in the order of [`Classifier::node_rows`].
+    /// How many neighbours each node of each graph of the client has, graphs in the order of
+    /// [`Classifier::node_rows`].
     pub fn degrees(&self) -> Vec<Vec<u32>> {
-        // Whatever matrix a network propagates with has an entry for each neighbour, and perhaps one for the node itself.
+        // Whatever matrix a network propagates with has an entry for each neighbour, and perhaps
+        // one for the node itself.
         let of_node = |csr: &Csr, node: usize| {
             let others = csr.columns()[csr.range(node)].iter();
             others.filter(|other| **other as usize != node).count() as u32
@@ -79,8 +82,8 @@ impl Shard {
 }
 
 impl Classifier {
-    /// The rows of all graphs of a client, those that train, validate and test, by ascending id; for a client that knows part of one
-    /// graph, the rows of that part.
+    /// The rows of all graphs of a client, those that train, validate and test, by ascending id;
+    /// for a client that knows part of one graph, the rows of that part.
     ///
     /// # Panics
     ///
@@ -98,7 +101,8 @@ impl Classifier {
         }
     }
 
-    /// What the network sees of the nodes of all graphs of a client, as [`node_rows`](Self::node_rows).
+    /// What the network sees of the nodes of all graphs of a client, as
+    /// [`node_rows`](Self::node_rows).
     pub fn input_rows(&self, shard: &Shard) -> Vec<GraphRows> {
         let width = self.network.n_features();
         let of_batch = |batch: &Batch, ids: &[u32]| -> Vec<GraphRows> { cut(batch, ids, batch.rows(), width) };
@@ -113,11 +117,13 @@ impl Classifier {
         }
     }
 
-    /// The rows of the nodes of any graph; `inputs` has one row a node, and degrees are counted anew.
+    /// The rows of the nodes of any graph; `inputs` has one row a node, and degrees are counted
+    /// anew.
     ///
     /// # Panics
     ///
-    /// If the inputs do not fit the graph or the network, or the parameters are those of another network.
+    /// If the inputs do not fit the graph or the network, or the parameters are those of another
+    /// network.
     pub fn rows_of_graph(&self, graph: &Graph, inputs: &GraphRows, parameters: &[f32], rows: NodeRows) -> GraphRows {
         let mut features = inputs.values.clone();
         if let Inputs::Degree { most } = self.inputs {

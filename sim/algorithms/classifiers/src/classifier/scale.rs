@@ -1,7 +1,8 @@
-//! One scale for what nodes bring to all clients: sums, squares and counts come together, mean and variance go out.
+//! One scale for what nodes bring to all clients: sums, squares and counts come together, mean and
+//! variance go out.
 //!
-//! Single-pass sums in double precision: a number whose deviation is less than 1e-5 of its mean counts as one that is always the same,
-//! and becomes 0 but for rounding.
+//! Single-pass sums in double precision: a number whose deviation is less than 1e-5 of its mean
+//! counts as one that is always the same, and becomes 0 but for rounding.
 
 use super::data::{Part, Shard};
 use super::{Classifier, Scale};
@@ -16,7 +17,8 @@ impl Classifier {
         }
     }
 
-    /// Of the nodes that a shard trains on: how many, the sum of each number that they bring, and that of its square.
+    /// Of the nodes that a shard trains on: how many, the sum of each number that they bring, and
+    /// that of its square.
     pub fn statistics(&self, shard: &Shard) -> Vec<f64> {
         let n_features = self.network.n_features();
         let (mut n, mut sums) = (0.0, vec![0.0; 2 * n_features]);
@@ -53,7 +55,8 @@ impl Classifier {
         means.map(|mean| mean as f32).chain(variances).collect()
     }
 
-    /// What the nodes of a shard bring, as the network of this model sees it: shape `(n_nodes, n_features)`.
+    /// What the nodes of a shard bring, as the network of this model sees it: shape
+    /// `(n_nodes, n_features)`.
     ///
     /// # Panics
     ///
@@ -131,7 +134,8 @@ mod tests {
         classifier.fixed(&all.fold(first, add))
     }
 
-    /// The inputs of all nodes as a network sees them, in the order of the set, with the client of each.
+    /// The inputs of all nodes as a network sees them, in the order of the set, with the client of
+    /// each.
     fn inputs(scale: Scale, dataset: &Arc<Dataset>, partition: &Arc<Partition>) -> Vec<(Vec<f32>, usize)> {
         let (classifier, held) = held(scale, dataset, partition);
         let fixed = match scale {
@@ -162,7 +166,8 @@ mod tests {
                 let far = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
                 assert!(far < 1e-4, "{a:?} {b:?}");
             }
-            // Summing one after the other or client by client, the numbers are those of all of them together to rounding.
+            // Summing one after the other or client by client, the numbers are those of all of them
+            // together to rounding.
             let (classifier, all) = held(Scale::Federated, &dataset, &partition);
             let values: Vec<f64> = dataset_values(&dataset);
             let mean = values.iter().sum::<f64>() / values.len() as f64;
@@ -210,7 +215,8 @@ mod tests {
         (0..rows.len()).map(share).sum::<f64>() / rows.len() as f64
     }
 
-    /// A client that scales for itself is in every number it makes; under one scale for all, inputs tell no more than unscaled ones do.
+    /// A client that scales for itself is in every number it makes; under one scale for all, inputs
+    /// tell no more than unscaled ones do.
     #[test]
     fn whose_a_node_is_shows_under_scales_of_their_own_alone() {
         let dataset = graphs();
@@ -255,7 +261,8 @@ mod tests {
         let brought = crate::classifier::data::Brought::new(inputs, &dataset).unwrap();
         assert_eq!(brought.n_features(), 6);
         let rows = brought.of(&graph, &[0, 1, 2, 3, 4]).unwrap();
-        // Back after two steps: from 0 by 1 with 1/2 · 1/2 and by 2 with 1/2 · 1/3; after three both ways round.
+        // Back after two steps: from 0 by 1 with 1/2 · 1/2 and by 2 with 1/2 · 1/3; after three
+        // both ways round.
         let of_first = [1.0, 0.0, 5.0 / 12.0, 1.0 / 6.0, 0.0, 1.0];
         let of_third = [1.0, 0.0, 2.0 / 3.0, 1.0 / 6.0, 0.0, 1.0];
         let of_tail = [1.0, 0.0, 1.0 / 3.0, 0.0, 1.0, 0.0];

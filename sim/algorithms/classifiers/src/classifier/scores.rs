@@ -6,7 +6,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Batch, Tape, Var};
 use folkmoot_metrics::ClientScoreRow;
 use folkmoot_metrics::key::score_name;
-use folkmoot_rounds::{Exchange, RoundEnd, RoundStudy, SidePayload, Trainer};
+use folkmoot_rounds::{Exchange, RoundEnd, RoundEvaluator, SidePayload, Trainer};
 use folkmoot_scores as scores;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -20,9 +20,7 @@ const TEST: &str = "test";
 pub struct Score {
     /// The part of the data.
     pub split: &'static str,
-    /// The metric's name.
     pub metric: &'static str,
-    /// Its value.
     pub value: f64,
     /// How many samples, or clients, it is over.
     pub n: u64,
@@ -60,7 +58,7 @@ impl Accuracy {
     }
 }
 
-impl<R: Trainer + AsRef<Classifier>, P: SidePayload<R>, X: Exchange<R>> RoundStudy<R, P, X> for Accuracy {
+impl<R: Trainer + AsRef<Classifier>, P: SidePayload<R>, X: Exchange<R>> RoundEvaluator<R, P, X> for Accuracy {
     fn after_round(&self, trainer: &R, _: Round, parameters: &[f32], sheet: &mut Sheet) {
         self.of_round(trainer.as_ref(), parameters, sheet);
     }
@@ -123,8 +121,8 @@ impl Classifier {
         }
     }
 
-    /// The scores of the model that `model` gives for a client on the client's own test and validation items; a client without test items has
-    /// no row.
+    /// The scores of the model that `model` gives for a client on the client's own test and
+    /// validation items; a client without test items has no row.
     pub fn client_scores<'m>(
         &self,
         held: &Held,
@@ -161,7 +159,8 @@ impl Classifier {
         [hits as u64, answers.actual.len() as u64]
     }
 
-    /// The mean cross entropy of a model over what a shard trains on; infinite where it is no number, and 0 without items.
+    /// The mean cross entropy of a model over what a shard trains on; infinite where it is no
+    /// number, and 0 without items.
     pub fn training_loss(&self, shard: &Shard, parameters: &[f32]) -> f64 {
         let loss = |answers: Answers| answers.loss / answers.actual.len() as f64;
         let loss = self.answers(shard, Part::Train, parameters).map_or(0.0, loss);
@@ -214,7 +213,8 @@ impl Classifier {
 
     /// A model's answers on parts, each by client.
     fn by_client<const N: usize>(&self, held: &Held, parts: [Part; N], parameters: &[f32]) -> [Vec<Answers>; N] {
-        // The model is loaded once for several shards, where there are so many that all threads have work all the same.
+        // The model is loaded once for several shards, where there are so many that all threads
+        // have work all the same.
         const PIECES: usize = 64;
         let together = held.shards.len().div_ceil(PIECES).max(1);
         let of_some = |shards: &[Shard]| -> Vec<[Option<Answers>; N]> {
@@ -253,8 +253,9 @@ impl Classifier {
         only(&predicted).filter(|_| only(&actual).is_none())
     }
 
-    /// How likely a model thinks each class of each node or graph that a shard trains, validates or tests on with the training part's batch: shape
-    /// `(rows, n_classes)`, row-major. Of nodes of one graph that is all of them.
+    /// How likely a model thinks each class of each node or graph that a shard trains, validates or
+    /// tests on with the training part's batch: shape `(rows, n_classes)`, row-major. Of nodes of
+    /// one graph that is all of them.
     pub(crate) fn probabilities(&self, shard: &Shard, parameters: &[f32]) -> Vec<f64> {
         Tape::with_own(|tape| {
             tape.load(self.network.layout(), parameters);
@@ -341,8 +342,8 @@ impl Classifier {
 }
 
 impl Held {
-    /// The accuracy on all items of a part of whoever always answers the class that most training items have (of equals, the
-    /// first); `None` without such items.
+    /// The accuracy on all items of a part of whoever always answers the class that most training
+    /// items have (of equals, the first); `None` without such items.
     pub fn majority_accuracy(&self, part: Part, n_classes: usize) -> Option<f64> {
         let majority = self.majority_class(n_classes)?;
         let (mut hits, mut n) = (0_u64, 0_u64);

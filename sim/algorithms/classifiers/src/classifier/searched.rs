@@ -1,4 +1,5 @@
-//! The gradient of a guess of what a client trains on, for whoever searches for one that has the gradient of an update.
+//! The gradient of a guess of what a client trains on, for whoever searches for one that has the
+//! gradient of an update.
 
 use super::data::{Part, Shard, View};
 use super::{Classifier, Inputs};
@@ -42,7 +43,8 @@ impl Classifier {
 }
 
 impl Scene<'_> {
-    /// What nodes bring in truth, of shape `(n_nodes, n_features)`: features, or the sums that a client was told in their place.
+    /// What nodes bring in truth, of shape `(n_nodes, n_features)`: features, or the sums that a
+    /// client was told in their place.
     pub(crate) fn rows(&self) -> &[f32] {
         self.view.batch.brought()
     }
@@ -57,7 +59,6 @@ impl Scene<'_> {
         self.items.len()
     }
 
-    /// Their classes.
     pub(crate) fn classes(&self) -> impl Iterator<Item = u32> {
         self.items.iter().map(|item| self.view.labels[*item as usize])
     }
@@ -67,8 +68,9 @@ impl Scene<'_> {
         self.classifier.network.n_classes()
     }
 
-    /// The gradients of the mean cross entropy of a guess, by a model: what nodes bring, and behind it for each item the logits of the chances of its
-    /// classes, of shape `(n_items, n_classes)`. Without dropout; a batch normalisation takes the statistics of the guess.
+    /// The gradients of the mean cross entropy of a guess, by a model: what nodes bring, and behind
+    /// it for each item the logits of the chances of its classes, of shape `(n_items, n_classes)`.
+    /// Without dropout; a batch normalisation takes the statistics of the guess.
     ///
     /// # Panics
     ///

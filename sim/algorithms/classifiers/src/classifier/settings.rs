@@ -2,36 +2,37 @@
 
 use folkmoot_learning::layers::Readout;
 use folkmoot_learning::{Adam, Csr, Decay, DegreeRule, Optimiser, Sgd};
-use folkmoot_parts::{Broken, Rules, part};
+use folkmoot_parts::{Broken, Rules, component};
 use folkmoot_rounds::{STATISTICS, Trains};
 
 /// From this rate on, Adam is warned of: the default of gradient descent.
 const LARGE_FOR_ADAM: f64 = 0.1;
 
 /// The network.
-#[part(rules)]
+#[component(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// Type of graph layers.
     pub encoder: Encoder,
     /// Width of the hidden layers.
-    #[part(default = 16, in = 1..=4_096)]
+    #[component(default = 16, in = 1..=4_096)]
     pub hidden: u32,
     /// Number of graph layers.
-    #[part(default = 2, in = 1..=64)]
+    #[component(default = 2, in = 1..=64)]
     pub layers: u32,
     /// Graph readout (pooling). Without effect in node classification.
     pub readout: Pooling,
     /// Linear layers behind the graph layers; with none, the last graph layer gives the logits.
-    #[part(default = 1, in = 0..=2)]
+    #[component(default = 1, in = 0..=2)]
     pub head_layers: u32,
     /// Dropout probability in training.
-    #[part(default = 0.0, in = 0..1)]
+    #[component(default = 0.0, in = 0..1)]
     pub dropout: f64,
 }
 
-/// Graph layers by name; each but the last is followed by a relu, and so is the last where a head follows.
-#[part]
+/// Graph layers by name; each but the last is followed by a relu, and so is the last where a head
+/// follows.
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoder {
     /// Graph convolution (Kipf & Welling 2017).
@@ -39,15 +40,15 @@ pub enum Encoder {
     Gcn,
     /// Graph isomorphism network with a fixed epsilon of 0 (Xu et al. 2019).
     Gin,
-    /// The same with batch normalisation inside each layer's network; its running statistics travel and are averaged with the
-    /// weights.
+    /// The same with batch normalisation inside each layer's network; its running statistics travel
+    /// and are averaged with the weights.
     GinBatchNorm,
     /// First-order k-GNN (Morris et al. 2019).
     GraphConv,
     /// Topology-adaptive convolution (Du et al. 2017).
     Tag {
         /// Hops.
-        #[part(default = 3, in = 1..=16)]
+        #[component(default = 3, in = 1..=16)]
         hops: u32,
     },
     /// A linear layer, then propagation without weights (He et al. 2020).
@@ -57,15 +58,16 @@ pub enum Encoder {
     /// Graph attention, heads side by side (Veličković et al. 2018).
     Gat {
         /// Heads; they share `hidden` evenly.
-        #[part(default = 4, in = 1..=64)]
+        #[component(default = 4, in = 1..=64)]
         heads: u32,
     },
-    /// Two channels of half the width each: a graph isomorphism network on both, and a graph convolution on what nodes bring of the structure about them
-    /// (FedStar: Tan et al. 2023). Needs a head, and `inputs: Structured()`.
+    /// Two channels of half the width each: a graph isomorphism network on both, and a graph
+    /// convolution on what nodes bring of the structure about them (FedStar: Tan et al. 2023).
+    /// Needs a head, and `inputs: Structured()`.
     Structured {
-        /// So many of the last numbers that nodes bring are of the structure: `walks` and `degrees` of the inputs together. Where they bring no others,
-        /// these go through both channels.
-        #[part(default = 32, in = 1..=1_000)]
+        /// So many of the last numbers that nodes bring are of the structure: `walks` and `degrees`
+        /// of the inputs together. Where they bring no others, these go through both channels.
+        #[component(default = 32, in = 1..=1_000)]
         structure: u32,
     },
     /// A linear layer for each node by itself: what features tell without the graph.
@@ -87,7 +89,7 @@ impl Encoder {
 }
 
 /// How the nodes of a graph become one row.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
     /// Their sum.
@@ -110,40 +112,44 @@ impl From<Pooling> for Readout {
 }
 
 /// What nodes bring with them.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inputs {
     /// The data set's features.
     #[default]
     Features,
-    /// The data set's features, those of each node divided by the sum of their absolute values, as bags of words are for graph convolutions (Kipf & Welling
-    /// 2017): every node does so for itself, and nothing is sent. A node without any stays as it is.
+    /// The data set's features, those of each node divided by the sum of their absolute values, as
+    /// bags of words are for graph convolutions (Kipf & Welling 2017): every node does so for
+    /// itself, and nothing is sent. A node without any stays as it is.
     RowNormalised,
-    /// The data set's features but those that its reader knows to be made of edges. Of an atom element and charge are left; its
-    /// degree, hydrogens, hybridisation, aromaticity and rings are not.
+    /// The data set's features but those that its reader knows to be made of edges. Of an atom
+    /// element and charge are left; its degree, hydrogens, hybridisation, aromaticity and rings are
+    /// not.
     Intrinsic,
     /// The degree, one-hot; `most` and above share a column.
     Degree {
         /// The last column is of this degree and above.
-        #[part(default = 32, in = 1..=65_535)]
+        #[component(default = 32, in = 1..=65_535)]
         most: u32,
     },
     /// A single 1: only the shape of a graph counts.
     Constant,
-    /// The data set's features, or a single 1 where it has none, and behind them what the graph is like about a node (FedStar: Tan et al. 2023, section 4.1): the
-    /// probabilities that a random walk that begins there is back after 1, 2, and so on steps, and the degree, one-hot.
+    /// The data set's features, or a single 1 where it has none, and behind them what the graph is
+    /// like about a node (FedStar: Tan et al. 2023, section 4.1): the probabilities that a random
+    /// walk that begins there is back after 1, 2, and so on steps, and the degree, one-hot.
     Structured {
         /// Steps of the longest walk.
-        #[part(default = 16, in = 0..=1_000)]
+        #[component(default = 16, in = 0..=1_000)]
         walks: u32,
         /// Columns of the degree: 1 and below, 2, and so on, the last of this degree and above.
-        #[part(default = 16, in = 0..=65_535)]
+        #[component(default = 16, in = 0..=65_535)]
         degrees: u32,
     },
-    /// The data set's features; for a set without any, the degree as above. So one card serves sets of both kinds.
+    /// The data set's features; for a set without any, the degree as above. So one card serves sets
+    /// of both kinds.
     FeaturesOrDegree {
         /// The last column is of this degree and above.
-        #[part(default = 32, in = 1..=65_535)]
+        #[component(default = 32, in = 1..=65_535)]
         most: u32,
     },
 }
@@ -168,57 +174,62 @@ impl Inputs {
 }
 
 /// How the numbers that nodes bring are scaled.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Not at all.
     #[default]
     Raw,
-    /// Every number to mean 0 and variance 1 over the nodes that a client trains on, by each client for itself: nothing is sent. A number
-    /// that is the same for all of these becomes 0. Where labels are skewed, what a client scales by may tell the network whose a graph
-    /// is, and so its class.
+    /// Every number to mean 0 and variance 1 over the nodes that a client trains on, by each client
+    /// for itself: nothing is sent. A number that is the same for all of these becomes 0. Where
+    /// labels are skewed, what a client scales by may tell the network whose a graph is, and so its
+    /// class.
     Standardised,
-    /// The same over the nodes that all clients train on, so that a scale tells nothing of whose a graph is. The first round, which trains
-    /// nothing, asks the clients of its cohort for the number of these nodes and the sum and squares of each number, in 16 bytes a number
-    /// and 8 more; mean and variance then come with every model, in 8 bytes a number. With `protocol.secure` the server learns the sums
-    /// over clients alone; a sum above 2^23 does not fit there, and its client takes no part. The ledger charges statistics without limit.
+    /// The same over the nodes that all clients train on, so that a scale tells nothing of whose a
+    /// graph is. The first round, which trains nothing, asks the clients of its cohort for the
+    /// number of these nodes and the sum and squares of each number, in 16 bytes a number and 8
+    /// more; mean and variance then come with every model, in 8 bytes a number. With
+    /// `protocol.secure` the server learns the sums over clients alone; a sum above 2^23 does not
+    /// fit there, and its client takes no part. The ledger charges statistics without limit.
     Federated,
 }
 
 /// Which classes are told apart.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Those of graphs where a set has such, else those of nodes.
     #[default]
     Classes,
-    /// Those of the nodes, in a set of graphs too: a client's training graphs train with all their nodes.
+    /// Those of the nodes, in a set of graphs too: a client's training graphs train with all their
+    /// nodes.
     NodeLabels,
 }
 
 /// Who trains, validates and tests.
-#[part(rules)]
+#[component(rules)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Split {
-    /// Shares of each client's labelled items, drawn; the rest tests. A client with any item trains on at least one, so with one
-    /// item each nothing tests. A part without items has no scores.
+    /// Shares of each client's labelled items, drawn; the rest tests. A client with any item trains
+    /// on at least one, so with one item each nothing tests. A part without items has no scores.
     #[default]
     Shares {
         /// The share that trains.
-        #[part(default = 0.8, above = 0, at_most = 1)]
+        #[component(default = 0.8, above = 0, at_most = 1)]
         train: f64,
         /// The share that validates; with `train` at most 1.
-        #[part(default = 0.1)]
+        #[component(default = 0.1)]
         validation: f64,
     },
-    /// What each labelled item is for is drawn once, wherever it is and by itself, as where a whole graph is split before it is shared out: shards may
-    /// overlap, and nobody trains on what another tests. A client may get nothing to train on.
+    /// What each labelled item is for is drawn once, wherever it is and by itself, as where a whole
+    /// graph is split before it is shared out: shards may overlap, and nobody trains on what
+    /// another tests. A client may get nothing to train on.
     Common {
         /// The probability that it trains.
-        #[part(default = 0.8, above = 0, at_most = 1)]
+        #[component(default = 0.8, above = 0, at_most = 1)]
         train: f64,
         /// The probability that it validates; with `train` at most 1.
-        #[part(default = 0.1)]
+        #[component(default = 0.1)]
         validation: f64,
     },
     /// The split that the data set was published with.
@@ -227,47 +238,48 @@ pub enum Split {
     All,
 }
 
-/// A client's training in one round. The optimiser starts afresh each time, except where `optimiser_state` says otherwise.
+/// A client's training in one round. The optimiser starts afresh each time, except where
+/// `optimiser_state` says otherwise.
 ///
 /// Optimiser, epochs and rate have the highest validation accuracy of FedAvg that
 /// `scenarios/classifiers/cards/fed-avg/defaults.ron` finds: the mean over Cora, Citeseer and
 /// PubMed (10 Louvain clients) and MUTAG (10 IID clients), 10 seeds each.
-#[part]
+#[component]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Training {
     /// Local epochs.
-    #[part(default = 10, in = 1..=100_000)]
+    #[component(default = 10, in = 1..=100_000)]
     pub epochs: u32,
     /// Batch size; shuffled in each epoch. Without it, full-batch training.
-    #[part(at_least = 1, hint = "leave it out to take all at once")]
+    #[component(at_least = 1, hint = "leave it out to take all at once")]
     pub batch_size: Option<u32>,
     /// Local optimiser.
     pub optimiser: LocalOptimiser,
     /// The learning rate. The default is for `Sgd`; Adam learns at about a tenth of it.
-    #[part(default = 0.1, above = 0, f32, alias = "rate")]
+    #[component(default = 0.1, above = 0, f32, alias = "rate")]
     pub learning_rate: f64,
     /// Weight decay (L2); decoupled with `AdamW`.
-    #[part(default = 0.0, at_least = 0, f32)]
+    #[component(default = 0.0, at_least = 0, f32)]
     pub weight_decay: f64,
     /// FedProx' mu: `mu / 2 ‖w − w_global‖²` is added to the loss (Li et al. 2020, equation 2).
-    #[part(default = 0.0, at_least = 0, f32, alias = "proximal")]
+    #[component(default = 0.0, at_least = 0, f32, alias = "proximal")]
     pub fedprox_mu: f64,
 }
 
 /// How a client follows its gradient.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LocalOptimiser {
     /// Gradient descent.
     #[default]
     Sgd {
         /// The share of the last step that is kept.
-        #[part(default = 0.0, in = 0..1)]
+        #[component(default = 0.0, in = 0..1)]
         momentum: f64,
     },
-    /// Adam with betas 0.9 and 0.999 and epsilon 1e-8; decay passes through the moments. A first step
-    /// moves every weight by the rate, whose gradient is 0 but for the decay too: with sparse inputs and moments that are new in each round, `AdamW`
-    /// or `Sgd` learn better.
+    /// Adam with betas 0.9 and 0.999 and epsilon 1e-8; decay passes through the moments. A first
+    /// step moves every weight by the rate, whose gradient is 0 but for the decay too: with sparse
+    /// inputs and moments that are new in each round, `AdamW` or `Sgd` learn better.
     Adam,
     /// Adam with decoupled decay.
     AdamW,
@@ -292,7 +304,8 @@ impl Model {
     }
 }
 
-/// What a model that clients train for nothing but its change is for a protocol, before there are data; a training's own may be more.
+/// What a model that clients train for nothing but its change is for a protocol, before there are
+/// data; a training's own may be more.
 pub fn trains(model: &Model, training: &Training, scale: Scale) -> Trains {
     Trains {
         passes: training.epochs,
@@ -302,7 +315,8 @@ pub fn trains(model: &Model, training: &Training, scale: Scale) -> Trains {
     }
 }
 
-/// Whether all that a client tells by training so is the change of a model; else what it tells besides, with the way out.
+/// Whether all that a client tells by training so is the change of a model; else what it tells
+/// besides, with the way out.
 ///
 /// # Errors
 ///

@@ -34,14 +34,15 @@ impl Scratch {
     }
 }
 
-/// What a course of training does besides following the gradient of the loss. The default does nothing besides, but for the settings'
-/// `fedprox_mu`, which pulls to where the course begins.
+/// What a course of training does besides following the gradient of the loss. The default does
+/// nothing besides, but for the settings' `fedprox_mu`, which pulls to where the course begins.
 #[derive(Clone, Copy, Default)]
 pub struct Course<'a> {
-    /// A strength and a place: `strength / 2 ‖w − place‖²` is added to the loss, where the settings' `fedprox_mu` otherwise pulls to the
-    /// start.
+    /// A strength and a place: `strength / 2 ‖w − place‖²` is added to the loss, where the
+    /// settings' `fedprox_mu` otherwise pulls to the start.
     pub pull: Option<(f32, &'a [f32])>,
-    /// Added to the gradient of every step as it is; empty for nothing. It has the length of the parameters, or of those that learn.
+    /// Added to the gradient of every step as it is; empty for nothing. It has the length of the
+    /// parameters, or of those that learn.
     pub correction: &'a [f32],
     /// Parts of the model that stay as they are, to the bit.
     pub frozen: &'a [Range<usize>],
@@ -51,12 +52,14 @@ pub struct Course<'a> {
     pub epochs: Option<u32>,
     /// A single step on one batch, whatever the passes.
     pub is_one_step: bool,
-    /// What the optimiser has of the steps before, in whose place it leaves what it has at the end; without it, it starts afresh.
+    /// What the optimiser has of the steps before, in whose place it leaves what it has at the end;
+    /// without it, it starts afresh.
     pub moments: Option<&'a Cell<Moments>>,
 }
 
 impl Course<'_> {
-    /// Whether, but for the settings, a weight without a gradient stays as it is, and nothing looks at the model from outside.
+    /// Whether, but for the settings, a weight without a gradient stays as it is, and nothing looks
+    /// at the model from outside.
     pub(super) fn moves_by_gradient_alone(&self) -> bool {
         let Course {
             pull,
@@ -71,9 +74,10 @@ impl Course<'_> {
     }
 }
 
-/// MOON's term of the loss: `weight` times the mean over items of `ln(1 + exp((cos(z, z_away) − cos(z, z_near)) / temperature))`, where
-/// `z` is the row that the last linear layer reads, and the two others are rows of the same item by models that stay as they are (Li et al.
-/// 2021, equation 3).
+/// MOON's term of the loss: `weight` times the mean over items of
+/// `ln(1 + exp((cos(z, z_away) − cos(z, z_near)) / temperature))`, where `z` is the row that the
+/// last linear layer reads, and the two others are rows of the same item by models that stay as
+/// they are (Li et al. 2021, equation 3).
 #[derive(Clone, Copy)]
 pub struct Contrast<'a> {
     /// How much it counts beside the cross entropy.
@@ -93,7 +97,8 @@ thread_local! {
 impl Classifier {
     /// The model after training on a shard, from `parameters`.
     ///
-    /// `rng` orders the items of small batches and draws dropouts: for each epoch first the order, then step by step the masks.
+    /// `rng` orders the items of small batches and draws dropouts: for each epoch first the order,
+    /// then step by step the masks.
     ///
     /// # Panics
     ///
@@ -102,7 +107,8 @@ impl Classifier {
         self.train_along(shard, parameters, &Course::default(), rng).0
     }
 
-    /// The same with so many passes over the training items, where they are not those of the settings.
+    /// The same with so many passes over the training items, where they are not those of the
+    /// settings.
     ///
     /// # Panics
     ///
@@ -143,7 +149,8 @@ impl Classifier {
         (model.widen(parameters, &trained), n_steps)
     }
 
-    /// A course from `parameters`; the nodes of the shard are those of `nodes` where these are others.
+    /// A course from `parameters`; the nodes of the shard are those of `nodes` where these are
+    /// others.
     fn follow(
         &self,
         (shard, nodes): (&Shard, Option<&Batch>),
@@ -195,7 +202,8 @@ impl Classifier {
         trained
     }
 
-    /// The gradient over all training items at `parameters`, with that of the weight decay: one number for each that learns.
+    /// The gradient over all training items at `parameters`, with that of the weight decay: one
+    /// number for each that learns.
     ///
     /// `rng` draws dropouts.
     ///
@@ -345,7 +353,8 @@ impl Classifier {
         tape.sum(each)
     }
 
-    /// The rows that the last linear layer reads, by a model that stays as it is: shape `(rows, columns)`, row-major.
+    /// The rows that the last linear layer reads, by a model that stays as it is: shape
+    /// `(rows, columns)`, row-major.
     fn rows(&self, view: View<'_>, parameters: &[f32]) -> Vec<f32> {
         Tape::with_own(|tape| {
             tape.load(self.network.layout(), parameters);

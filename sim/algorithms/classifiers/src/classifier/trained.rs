@@ -36,7 +36,6 @@ impl<K: State + Sync + Clone> Classified<K> {
         }
     }
 
-    /// Rounds of it.
     pub fn rounds(self, protocol: &Protocol) -> Rounds<Self> {
         let alone = self.classifier.sends_model_alone();
         let statistics = scale_statistics(&self.classifier);

@@ -2,30 +2,33 @@
 
 use super::{Federated, Learned, Local, Method, Params};
 use crate::classifier::Course;
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 use folkmoot_rounds::Personalisation;
 
-/// Ditto: beside a global model, which is federated averaging's whatever is set here, each client has one of its own that is drawn to it.
+/// Ditto: beside a global model, which is federated averaging's whatever is set here, each client
+/// has one of its own that is drawn to it.
 ///
-/// T. Li, S. Hu, A. Beirami, V. Smith. Ditto: Fair and Robust Federated Learning Through Personalization. ICML 2021, algorithm 1.
-/// <https://arxiv.org/abs/2012.04221>
+/// T. Li, S. Hu, A. Beirami, V. Smith. Ditto: Fair and Robust Federated Learning Through
+/// Personalization. ICML 2021, algorithm 1. <https://arxiv.org/abs/2012.04221>
 ///
 /// | exchange | direction | payload                                      | bytes            |
 /// |----------|-----------|----------------------------------------------|------------------|
 /// | `model`  | downlink  | weights `x`                                  | 4 × n_params     |
 /// | `update` | uplink    | training samples as `u32`, then weights of `x` | 4 × n_params + 4 |
 ///
-/// A client in the cohort trains `x` as federated averaging does, and then its own `v_i`, over the same batches, by steps
-/// `v_i ← v_i − rate (g(v_i) + strength (v_i − x))`. It answers with `v_i`, which it never sends and which begins as the first `x` that it is
-/// sent. A `strength` of 0 leaves each client to itself.
-#[part(
+/// A client in the cohort trains `x` as federated averaging does, and then its own `v_i`, over the
+/// same batches, by steps `v_i ← v_i − rate (g(v_i) + strength (v_i − x))`. It answers with `v_i`,
+/// which it never sends and which begins as the first `x` that it is sent. A `strength` of 0 leaves
+/// each client to itself.
+#[component(
     name = "Ditto",
     about = "a global model, and one of each client that is drawn to it (ICML 2021)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Ditto {
-    /// Lambda in the paper: how strongly a client's own model is drawn to the global one; times `training.learning_rate` below 2.
-    #[part(default = 1.0, at_least = 0, f32)]
+    /// Lambda in the paper: how strongly a client's own model is drawn to the global one; times
+    /// `training.learning_rate` below 2.
+    #[component(default = 1.0, at_least = 0, f32)]
     pub strength: f64,
 }
 

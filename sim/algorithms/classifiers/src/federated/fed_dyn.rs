@@ -2,34 +2,39 @@
 
 use super::{Federated, Kept, Learned, Local, Method, Params};
 use crate::classifier::Course;
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 use folkmoot_rounds::{Aggregation, Personalisation, Weighting};
 
-/// FedDyn: each client's loss is bent in every round so that where all clients rest is where the sum of their losses does.
+/// FedDyn: each client's loss is bent in every round so that where all clients rest is where the
+/// sum of their losses does.
 ///
-/// D. A. E. Acar, Y. Zhao, R. Matas Navarro, M. Mattina, P. N. Whatmough, V. Saligrama. Federated Learning Based on Dynamic Regularization.
-/// ICLR 2021, algorithm 1. <https://arxiv.org/abs/2111.04263>
+/// D. A. E. Acar, Y. Zhao, R. Matas Navarro, M. Mattina, P. N. Whatmough, V. Saligrama. Federated
+/// Learning Based on Dynamic Regularization. ICLR 2021, algorithm 1.
+/// <https://arxiv.org/abs/2111.04263>
 ///
 /// | exchange | direction | payload                                        | bytes            |
 /// |----------|-----------|------------------------------------------------|------------------|
 /// | `model`  | downlink  | weights `θ`                                    | 4 × n_params     |
 /// | `update` | uplink    | training samples as `u32`, then weights `θ_i`  | 4 × n_params + 4 |
 ///
-/// A client lessens `f_i(w) − λ_i·w + strength/2 ‖w − θ‖²` from `w = θ`, and then sets `λ_i ← λ_i − strength (θ_i − θ)`, of what learns. The
-/// server sets `h ← h − strength/N Σ (θ_i − θ)`, over all `N` clients' number, and `θ ← mean θ_i − h/strength`. All begin at 0. So
-/// `h = mean λ_i` over all clients, as long as every update that is sent is taken in: behind a codec or a clip `θ_i` is on both sides what the server reads.
-/// Noise that the server adds to a sum is in `h` alone.
+/// A client lessens `f_i(w) − λ_i·w + strength/2 ‖w − θ‖²` from `w = θ`, and then sets
+/// `λ_i ← λ_i − strength (θ_i − θ)`, of what learns. The server sets
+/// `h ← h − strength/N Σ (θ_i − θ)`, over all `N` clients' number, and `θ ← mean θ_i − h/strength`.
+/// All begin at 0. So `h = mean λ_i` over all clients, as long as every update that is sent is
+/// taken in: behind a codec or a clip `θ_i` is on both sides what the server reads. Noise that the
+/// server adds to a sum is in `h` alone.
 ///
-/// Deviations from the paper: an update that is late, lost or refused has changed its client's `λ_i` and not `h`, and the difference stays; what
-/// does not learn, such as running statistics, is averaged.
-#[part(
+/// Deviations from the paper: an update that is late, lost or refused has changed its client's
+/// `λ_i` and not `h`, and the difference stays; what does not learn, such as running statistics, is
+/// averaged.
+#[component(
     name = "FedDyn",
     about = "averaging with a regulariser that each client keeps up (ICLR 2021)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct FedDyn {
     /// Alpha in the paper.
-    #[part(default = 0.1, above = 0, f32)]
+    #[component(default = 0.1, above = 0, f32)]
     pub strength: f64,
 }
 

@@ -4,55 +4,58 @@ use super::method::{cosine, has_own_models};
 use super::{Common, Federated, Learned, Local, Method, Params};
 use crate::classifier::{Nodes, Part};
 use folkmoot_engine::prelude::ClientId;
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 use folkmoot_rounds::{Answers, Personalisation, Travels};
 
-/// FedGTA: each client is sent the mean of the models of those whose labels lie about their graphs as about its own, those counting for more whose labels
-/// are more certain.
+/// FedGTA: each client is sent the mean of the models of those whose labels lie about their graphs
+/// as about its own, those counting for more whose labels are more certain.
 ///
-/// X. Li, Z. Wu, W. Zhang, Y. Zhu, R.-H. Li, G. Wang. FedGTA: Topology-aware Averaging for Federated Graph Learning. VLDB 2023.
-/// <https://arxiv.org/abs/2401.11755>
+/// X. Li, Z. Wu, W. Zhang, Y. Zhu, R.-H. Li, G. Wang. FedGTA: Topology-aware Averaging for
+/// Federated Graph Learning. VLDB 2023. <https://arxiv.org/abs/2401.11755>
 ///
 /// | exchange | direction | payload                                                                    | bytes                          |
 /// |----------|-----------|----------------------------------------------------------------------------|--------------------------------|
 /// | `model`  | downlink  | the weights for this client                                                | 4 × n_params                   |
 /// | `update` | uplink    | training samples as `u32`, weights, moments of labels and confidence `f32` | 4 × n_params + 4 × n_moments + 8 |
 ///
-/// After its training a client takes what the model says of each node, with training labels in their places, and passes it along the edges: `steps` times
-/// `F ← a Â F + (1 − a) F₀`, and `F₀` added at training nodes, with `Â` the normalised adjacency with loops. Of `softmax F` it sends the first `orders` moments
-/// of each class over its nodes; of `softmax(F / temperature)` the confidence `H = Σ_v degree(v) (n_classes / e + Σ_c p_vc ln p_vc)`. The server sends client
-/// `i` the mean of the models `j` whose moments have a cosine above `similarity` with its own, weighted by `H_j`; its own is always among them. Where none of these has
-/// any confidence, it is its own.
+/// After its training a client takes what the model says of each node, with training labels in
+/// their places, and passes it along the edges: `steps` times `F ← a Â F + (1 − a) F₀`, and `F₀`
+/// added at training nodes, with `Â` the normalised adjacency with loops. Of `softmax F` it sends
+/// the first `orders` moments of each class over its nodes; of `softmax(F / temperature)` the
+/// confidence `H = Σ_v degree(v) (n_classes / e + Σ_c p_vc ln p_vc)`. The server sends client `i`
+/// the mean of the models `j` whose moments have a cosine above `similarity` with its own, weighted
+/// by `H_j`; its own is always among them. Where none of these has any confidence, it is its own.
 ///
-/// Deviations from the authors' code: the network is the card's, not GAMLP; the client's own model is kept whatever `similarity` is; a client without edges
-/// has no confidence, so nobody else takes its model.
-#[part(
+/// Deviations from the authors' code: the network is the card's, not GAMLP; the client's own model
+/// is kept whatever `similarity` is; a client without edges has no confidence, so nobody else takes
+/// its model.
+#[component(
     name = "FedGta",
     about = "averaging among clients whose labels lie alike about their graphs (VLDB 2023)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct FedGta {
     /// Whose cosine of moments is above this is averaged with.
-    #[part(default = 0.5, in = -2..=2)]
+    #[component(default = 0.5, in = -2..=2)]
     pub similarity: f64,
     /// Which moments of a class are sent.
     pub moments: Moments,
     /// How many orders of them.
-    #[part(default = 10, in = 1..=100)]
+    #[component(default = 10, in = 1..=100)]
     pub orders: u32,
     /// How often labels are passed along the edges.
-    #[part(default = 5, in = 0..=1_000)]
+    #[component(default = 5, in = 0..=1_000)]
     pub steps: u32,
     /// The share of what neighbours say, a.
-    #[part(default = 0.5, in = 0..=1)]
+    #[component(default = 0.5, in = 0..=1)]
     pub neighbours: f64,
     /// What labels are divided by for the confidence.
-    #[part(default = 20.0, above = 0)]
+    #[component(default = 20.0, above = 0)]
     pub temperature: f64,
 }
 
 /// Moments of a class over nodes.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moments {
     /// Means of powers, and then those of the distance to the mean.
@@ -79,7 +82,8 @@ impl FedGta {
         nodes.pass_labels(&first, nodes.are_in(Part::Train), self.neighbours, self.steps)
     }
 
-    /// What the server is told of nodes of which the model says `probabilities`, shape `(n_nodes, n_classes)`: the moments, and the confidence last.
+    /// What the server is told of nodes of which the model says `probabilities`, shape
+    /// `(n_nodes, n_classes)`: the moments, and the confidence last.
     pub fn told(&self, nodes: &Nodes<'_>, probabilities: Vec<f64>, n_classes: usize) -> Vec<f32> {
         let passed = self.passed(nodes, probabilities, n_classes);
         let sharp = |temperature: f64| {
@@ -97,7 +101,8 @@ impl FedGta {
         told.into_iter().map(|x| x as f32).collect()
     }
 
-    /// How much the model of each counts in that of each, a row for each, by the moments and the confidence that each has told.
+    /// How much the model of each counts in that of each, a row for each, by the moments and the
+    /// confidence that each has told.
     pub fn counts(&self, told: &[(&[f32], f64)]) -> Vec<Vec<f64>> {
         let row = |(i, (own, _)): (usize, &(&[f32], f64))| {
             let count = |(j, (moments, confidence)): (usize, &(&[f32], f64))| {
@@ -156,7 +161,8 @@ fn softmax(row: &mut [f64], temperature: f64) {
     row.iter_mut().for_each(|x| *x /= sum);
 }
 
-/// How certain labels are, summed over nodes by their degrees; 0 where each class is as likely as `1 / e`, and never less.
+/// How certain labels are, summed over nodes by their degrees; 0 where each class is as likely as
+/// `1 / e`, and never less.
 fn confidence(nodes: &Nodes<'_>, rows: &[f64], n_classes: usize) -> f64 {
     let most = n_classes as f64 / std::f64::consts::E;
     let of_row = |(node, row): (usize, &[f64])| {
@@ -253,7 +259,8 @@ mod tests {
         }
     }
 
-    /// One node of degree 2 and two classes: 2 (2/e + ln 1/2) where both are as likely, 4/e where one is certain.
+    /// One node of degree 2 and two classes: 2 (2/e + ln 1/2) where both are as likely, 4/e where
+    /// one is certain.
     #[test]
     fn confidence_is_what_it_is_by_hand() {
         let matrix = Csr::from_entries(3, 3, &[(0, 0, 1.0), (0, 1, 1.0), (0, 2, 1.0)]).unwrap();
@@ -280,7 +287,8 @@ mod tests {
         near(&method.passed(&nodes, vec![0.5; 4], 2), &[1.875, 0.125, 0.625, 0.375]);
         let still = FedGta { steps: 0, ..method };
         near(&still.passed(&nodes, vec![0.5; 4], 2), &[1.0, 0.0, 0.5, 0.5]);
-        // 2 kinds of 3 orders of 2 classes, then the confidence; the training node counts as its label.
+        // 2 kinds of 3 orders of 2 classes, then the confidence; the training node counts as its
+        // label.
         let told = method.told(&nodes, vec![0.5; 4], 2);
         assert_eq!(told.len(), 13);
         let other = 1.0 / (1.0 + libm::exp(-0.25));

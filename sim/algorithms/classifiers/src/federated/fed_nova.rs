@@ -2,38 +2,47 @@
 
 use super::{Federated, Learned, Local, Method, OptimiserState, Params};
 use crate::classifier::{LocalOptimiser, Training};
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 use folkmoot_rounds::{Aggregation, Personalisation, Rule, Secure, Travels, Update, Updates};
 
-/// FedNova: updates are divided by how far a client's steps reach, so that who makes more steps does not pull the model to itself.
+/// FedNova: updates are divided by how far a client's steps reach, so that who makes more steps
+/// does not pull the model to itself.
 ///
-/// J. Wang, Q. Liu, H. Liang, G. Joshi, H. V. Poor. Tackling the Objective Inconsistency Problem in Heterogeneous Federated Optimization.
-/// NeurIPS 2020, equations 3 to 5 and section 5. <https://arxiv.org/abs/2007.07481>
+/// J. Wang, Q. Liu, H. Liang, G. Joshi, H. V. Poor. Tackling the Objective Inconsistency Problem in
+/// Heterogeneous Federated Optimization. NeurIPS 2020, equations 3 to 5 and section 5.
+/// <https://arxiv.org/abs/2007.07481>
 ///
 /// | exchange | direction | payload                                                  | bytes            |
 /// |----------|-----------|----------------------------------------------------------|------------------|
 /// | `model`  | downlink  | weights `x`                                              | 4 × n_params     |
 /// | `update` | uplink    | training samples as `u32`, weights `y_i`, `‖a_i‖₁` `f32` | 4 × n_params + 8 |
 ///
-/// `x ← x + τ Σ p_i (y_i − x) / ‖a_i‖₁` with `τ = Σ p_i ‖a_i‖₁` and the weights `p_i` of `protocol.weighting`. `‖a_i‖₁` is the sum of the
-/// coefficients with which the client's gradients stand in `x − y_i`, over the rate: the number of steps, more of them with momentum and fewer
-/// with `training.fedprox_mu`. Steps are counted as they are made, a short last batch among them. Where all are equal, the model is
-/// federated averaging's to the bit. What does not learn, such as running statistics, is averaged.
+/// `x ← x + τ Σ p_i (y_i − x) / ‖a_i‖₁` with `τ = Σ p_i ‖a_i‖₁` and the weights `p_i` of
+/// `protocol.weighting`. `‖a_i‖₁` is the sum of the coefficients with which the client's gradients
+/// stand in `x − y_i`, over the rate: the number of steps, more of them with momentum and fewer
+/// with `training.fedprox_mu`. Steps are counted as they are made, a short last batch among them.
+/// Where all are equal, the model is federated averaging's to the bit. What does not learn, such as
+/// running statistics, is averaged.
 ///
-/// What it minimises is the mean of the clients' losses by these weights. Averaging counts who makes more steps for more, so with `weighting: Uniform` its model suits
-/// clients with many samples better, and with them scores over all test items at once; `weighting: Samples` is the paper's.
+/// What it minimises is the mean of the clients' losses by these weights. Averaging counts who
+/// makes more steps for more, so with `weighting: Uniform` its model suits clients with many
+/// samples better, and with them scores over all test items at once; `weighting: Samples` is the
+/// paper's.
 ///
-/// Deviation from the released code: with momentum and a proximal term together the coefficients are those of the steps that are made, where the
-/// pull passes through the momentum; the code's recursion is that of neither.
-#[part(
+/// Deviation from the released code: with momentum and a proximal term together the coefficients
+/// are those of the steps that are made, where the pull passes through the momentum; the code's
+/// recursion is that of neither.
+#[component(
     name = "FedNova",
     about = "averaging of updates by how far their steps reach (NeurIPS 2020)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct FedNova {}
 
-/// `‖a‖₁` after so many steps: what `x − y` is, over the rate, if every gradient is 1. Each is at least 0 where the rate times the pull is at
-/// most 1, as the settings' rule has it. The pull is part of the gradient that the momentum adds up; beside it, with `w ← w − rate (v + pull)`, the sum would be another.
+/// `‖a‖₁` after so many steps: what `x − y` is, over the rate, if every gradient is 1. Each is at
+/// least 0 where the rate times the pull is at most 1, as the settings' rule has it. The pull is
+/// part of the gradient that the momentum adds up; beside it, with `w ← w − rate (v + pull)`, the
+/// sum would be another.
 fn coefficients(n_steps: u64, momentum: f64, rate_times_pull: f64) -> f64 {
     let (mut sum, mut velocity) = (0.0, 0.0);
     for _ in 0..n_steps {

@@ -4,52 +4,57 @@ use super::cut::Cut;
 use super::{Federated, Learned, Local, Method, Params};
 use crate::classifier::Course;
 use folkmoot_draws::SimRng;
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 use folkmoot_rounds::{Personalisation, Travels};
 use std::ops::Range;
 
-/// FedPer: the graph layers are learned together, and each client has a head of its own, which is never sent.
+/// FedPer: the graph layers are learned together, and each client has a head of its own, which is
+/// never sent.
 ///
-/// M. G. Arivazhagan, V. Aggarwal, A. K. Singh, S. Choudhary. Federated Learning with Personalization Layers. 2019, section 3.
-/// <https://arxiv.org/abs/1912.00818>
+/// M. G. Arivazhagan, V. Aggarwal, A. K. Singh, S. Choudhary. Federated Learning with
+/// Personalization Layers. 2019, section 3. <https://arxiv.org/abs/1912.00818>
 ///
 /// | exchange | direction | payload                                              | bytes                       |
 /// |----------|-----------|------------------------------------------------------|-----------------------------|
 /// | `model`  | downlink  | weights of the shared layers                         | 4 × (n_params − n_head)     |
 /// | `update` | uplink    | training samples as `u32`, weights of the shared layers | 4 × (n_params − n_head) + 4 |
 ///
-/// The head is the linear layers behind the graph layers, or the last graph layer where `model.head_layers` is 0. All parameters train at
-/// once. Heads begin alike, drawn from the public `start_seed`. Running statistics of shared layers are shared.
-#[part(
+/// The head is the linear layers behind the graph layers, or the last graph layer where
+/// `model.head_layers` is 0. All parameters train at once. Heads begin alike, drawn from the public
+/// `start_seed`. Running statistics of shared layers are shared.
+#[component(
     name = "FedPer",
     about = "shared graph layers, and a head of each client that is never sent (2019)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct FedPer {
-    /// Whether the first graph layer is a client's own, too: where clients' nodes bring different numbers, as those of different sets of graphs do.
+    /// Whether the first graph layer is a client's own, too: where clients' nodes bring different
+    /// numbers, as those of different sets of graphs do.
     pub own_inputs: bool,
 }
 
-/// FedRep: as FedPer, but in each round a client first trains its head while the shared layers stay, and then these while its head stays.
+/// FedRep: as FedPer, but in each round a client first trains its head while the shared layers
+/// stay, and then these while its head stays.
 ///
-/// L. Collins, H. Hassani, A. Mokhtari, S. Shakkottai. Exploiting Shared Representations for Personalized Federated Learning. ICML 2021,
-/// algorithm 1. <https://arxiv.org/abs/2102.07078>
+/// L. Collins, H. Hassani, A. Mokhtari, S. Shakkottai. Exploiting Shared Representations for
+/// Personalized Federated Learning. ICML 2021, algorithm 1. <https://arxiv.org/abs/2102.07078>
 ///
 /// | exchange | direction | payload                                              | bytes                       |
 /// |----------|-----------|------------------------------------------------------|-----------------------------|
 /// | `model`  | downlink  | weights of the shared layers                         | 4 × (n_params − n_head)     |
 /// | `update` | uplink    | training samples as `u32`, weights of the shared layers | 4 × (n_params − n_head) + 4 |
 ///
-/// Of the `training.epochs` of a round the last `shared_epochs` train the shared layers. What stays does so to the bit, running statistics
-/// among it. The rest is as with FedPer.
-#[part(
+/// Of the `training.epochs` of a round the last `shared_epochs` train the shared layers. What stays
+/// does so to the bit, running statistics among it. The rest is as with FedPer.
+#[component(
     name = "FedRep",
     about = "shared graph layers and a head of each client, trained in turns (ICML 2021)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct FedRep {
-    /// The last of a round's epochs, which train the shared layers; at most `training.epochs`. With 0 these never change.
-    #[part(default = 1, in = 0..=100_000)]
+    /// The last of a round's epochs, which train the shared layers; at most `training.epochs`. With
+    /// 0 these never change.
+    #[component(default = 1, in = 0..=100_000)]
     pub shared_epochs: u32,
 }
 

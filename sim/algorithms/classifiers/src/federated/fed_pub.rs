@@ -1,4 +1,5 @@
-//! FED-PUB: models of clients that answer alike on a graph of nobody's are averaged, and each client has a mask of its own.
+//! FED-PUB: models of clients that answer alike on a graph of nobody's are averaged, and each
+//! client has a mask of its own.
 
 use super::method::{cosine, has_own_models};
 use super::{Common, Federated, Learned, Local, Method, Params};
@@ -6,54 +7,62 @@ use crate::classifier::Encoder;
 use folkmoot_draws::{Purpose, Streams, bernoulli, normal};
 use folkmoot_engine::prelude::ClientId;
 use folkmoot_learning::{Batch, Csr, Moments, Slot};
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 use folkmoot_rounds::{Answers, Personalisation, Travels};
 use std::ops::Range;
 
 const PROXY: Purpose = Purpose(*b"fd-proxy");
-/// The graph on which models are compared: blocks of so many nodes, and an edge inside a block with this probability.
+/// The graph on which models are compared: blocks of so many nodes, and an edge inside a block with
+/// this probability.
 const BLOCKS: u32 = 5;
 const BLOCK: u32 = 100;
 const EDGE: f64 = 0.1;
 /// A mask's number of less than this counts as none.
 const PRUNED: f32 = 1e-3;
 
-/// FED-PUB: each client is sent a mean of all models in which those count for more that see a random graph as its own does, and keeps a mask over the
-/// weights that it alone trains.
+/// FED-PUB: each client is sent a mean of all models in which those count for more that see a
+/// random graph as its own does, and keeps a mask over the weights that it alone trains.
 ///
-/// J. Baek, W. Jeong, J. Jin, J. Yoon, S. J. Hwang. Personalized Subgraph Federated Learning. ICML 2023. <https://arxiv.org/abs/2206.10206>
+/// J. Baek, W. Jeong, J. Jin, J. Yoon, S. J. Hwang. Personalized Subgraph Federated Learning. ICML
+/// 2023. <https://arxiv.org/abs/2206.10206>
 ///
 /// | exchange | direction | payload                                                         | bytes                        |
 /// |----------|-----------|-----------------------------------------------------------------|------------------------------|
 /// | `model`  | downlink  | the weights for this client                                     | 4 × n_params                 |
 /// | `update` | uplink    | training samples as `u32`, weights, functional embedding `f32`  | 4 × n_params + 4 × hidden + 4 |
 ///
-/// A client trains weights `W` and a mask `M` over every weight matrix, with `W ∘ M` in the network; masks begin at 1, and stay at their clients. The functional
-/// embedding is the mean row of the last graph layer over a graph of five blocks of 100 nodes, an edge inside a block with probability 0.1, features
-/// from the standard normal law. The server sends client `i` the mean of all models of the round, weighted by `exp(similarity_scale × cos(h_i, h_j))`. A client answers with
-/// `W ∘ M`, where numbers of the mask below 0.001 count as 0.
+/// A client trains weights `W` and a mask `M` over every weight matrix, with `W ∘ M` in the
+/// network; masks begin at 1, and stay at their clients. The functional embedding is the mean row
+/// of the last graph layer over a graph of five blocks of 100 nodes, an edge inside a block with
+/// probability 0.1, features from the standard normal law. The server sends client `i` the mean of
+/// all models of the round, weighted by `exp(similarity_scale × cos(h_i, h_j))`. A client answers
+/// with `W ∘ M`, where numbers of the mask below 0.001 count as 0.
 ///
-/// Deviations from the authors' code: the graph is drawn by everybody from the public `start_seed`, so nothing is sent for it; embeddings are of the row that
-/// the head reads; steps are over all items at once. `optimiser_state: Kept` is theirs. There, neither penalty of the paper reaches the gradient: `sparsity`
-/// and `nearness` of 0 are what its numbers were made with, and the paper states 0.001 for both.
-#[part(
+/// Deviations from the authors' code: the graph is drawn by everybody from the public `start_seed`,
+/// so nothing is sent for it; embeddings are of the row that the head reads; steps are over all
+/// items at once. `optimiser_state: Kept` is theirs. There, neither penalty of the paper reaches
+/// the gradient: `sparsity` and `nearness` of 0 are what its numbers were made with, and the paper
+/// states 0.001 for both.
+#[component(
     name = "FedPub",
     about = "averaging among clients whose models are alike, and masks of their own (ICML 2023)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct FedPub {
     /// Tau: 0 averages all alike; 3 and 5 in the authors' scripts, 10 by default in their code.
-    #[part(default = 10.0, in = 0..=1e4)]
+    #[component(default = 10.0, in = 0..=1e4)]
     pub similarity_scale: f64,
     /// Times the sum of the mask's absolute values, added to the loss.
-    #[part(default = 0.0, at_least = 0, f32)]
+    #[component(default = 0.0, at_least = 0, f32)]
     pub sparsity: f64,
-    /// Times the length of each tensor's way from what was sent, added to the loss from a client's second training on.
-    #[part(default = 0.0, at_least = 0, f32)]
+    /// Times the length of each tensor's way from what was sent, added to the loss from a client's
+    /// second training on.
+    #[component(default = 0.0, at_least = 0, f32)]
     pub nearness: f64,
 }
 
-/// Where each tensor that learns lies in a model, and whether it has a mask: weight matrices do, biases do not.
+/// Where each tensor that learns lies in a model, and whether it has a mask: weight matrices do,
+/// biases do not.
 fn tensors(common: &Common) -> Vec<(Range<usize>, bool)> {
     let layout = common.classifier.network().layout();
     let learns = layout.slots().iter().filter(|slot| slot.trainable);
@@ -97,7 +106,8 @@ fn is_kept(m: f32) -> bool {
 }
 
 impl FedPub {
-    /// How much the model of each counts in that of each, a row for each, by their embeddings: what a softmax over a row divides by its sum.
+    /// How much the model of each counts in that of each, a row for each, by their embeddings: what
+    /// a softmax over a row divides by its sum.
     pub fn counts(&self, embeddings: &[&[f32]]) -> Vec<Vec<f64>> {
         let row = |own: &&[f32]| {
             let count = |other: &&[f32]| libm::exp(self.similarity_scale * (cosine(own, other) - 1.0));
@@ -106,7 +116,8 @@ impl FedPub {
         embeddings.iter().map(row).collect()
     }
 
-    /// The mask that a client has: all of it 1 before its first training. It is as long as what learns.
+    /// The mask that a client has: all of it 1 before its first training. It is as long as what
+    /// learns.
     fn mask(local: &Local<'_>) -> Vec<f32> {
         let n = local.classifier().network().layout().n_trainable();
         local.kept.map_or_else(|| vec![1.0; n], <[f32]>::to_vec)

@@ -1,28 +1,33 @@
-//! FedStar: what graphs are like about their nodes is learned together, and what their nodes bring by each client for itself.
+//! FedStar: what graphs are like about their nodes is learned together, and what their nodes bring
+//! by each client for itself.
 
 use super::cut::Cut;
 use super::{Common, Federated, Learned, Local, Method, Params};
 use crate::classifier::{Encoder, Inputs};
 use folkmoot_draws::SimRng;
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 use folkmoot_rounds::{Personalisation, Travels};
 
-/// FedStar: the channel of structure is learned together; the other one and the head are each client's own and never sent.
+/// FedStar: the channel of structure is learned together; the other one and the head are each
+/// client's own and never sent.
 ///
-/// Y. Tan, Y. Liu, G. Long, J. Jiang, Q. Lu, C. Zhang. Federated Learning on Non-IID Graphs via Structural Knowledge Sharing. AAAI 2023.
-/// <https://arxiv.org/abs/2211.13009>
+/// Y. Tan, Y. Liu, G. Long, J. Jiang, Q. Lu, C. Zhang. Federated Learning on Non-IID Graphs via
+/// Structural Knowledge Sharing. AAAI 2023. <https://arxiv.org/abs/2211.13009>
 ///
 /// | exchange | direction | payload                                                     | bytes               |
 /// |----------|-----------|-------------------------------------------------------------|---------------------|
 /// | `model`  | downlink  | weights of the channel of structure                         | 4 × n_structure     |
 /// | `update` | uplink    | training samples as `u32`, weights of the channel of structure | 4 × n_structure + 4 |
 ///
-/// Both channels train at once. What is a client's own begins alike, drawn from the public `start_seed`. With a width of 64 a channel (`hidden: 128`), three
-/// layers and 32 numbers of structure 14 592 numbers travel each way, whatever nodes bring and however many classes there are.
+/// Both channels train at once. What is a client's own begins alike, drawn from the public
+/// `start_seed`. With a width of 64 a channel (`hidden: 128`), three layers and 32 numbers of
+/// structure 14 592 numbers travel each way, whatever nodes bring and however many classes there
+/// are.
 ///
-/// Deviations from the authors' code: both channels are read out side by side and then meet in the head, where there a linear layer joins them
-/// before; and what is dropped in training is dropped in both.
-#[part(
+/// Deviations from the authors' code: both channels are read out side by side and then meet in the
+/// head, where there a linear layer joins them before; and what is dropped in training is dropped
+/// in both.
+#[component(
     name = "FedStar",
     about = "a shared channel of structure beside one of each client's own (AAAI 2023)"
 )]

@@ -3,29 +3,31 @@
 use super::{Federated, Learned, Local, Method};
 use crate::classifier::Course;
 use folkmoot_draws::Purpose;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use folkmoot_rounds::Personalisation;
 
 const TUNING: Purpose = Purpose(*b"fd-tunes");
 
-/// Federated averaging, and each client trains the server's model some more by itself before it answers: the control of whatever is
-/// personal.
+/// Federated averaging, and each client trains the server's model some more by itself before it
+/// answers: the control of whatever is personal.
 ///
 /// | exchange | direction | payload                                 | bytes            |
 /// |----------|-----------|-----------------------------------------|------------------|
 /// | `model`  | downlink  | weights                                 | 4 × n_params     |
 /// | `update` | uplink    | training samples as `u32`, then weights | 4 × n_params + 4 |
 ///
-/// What is trained in the end comes from the last model and is kept from the server, so the server's model is federated averaging's. With `epochs: 1` and
-/// `optimiser_state: Kept` it is what programs score that look at a client's model when it has trained.
-#[part(
+/// What is trained in the end comes from the last model and is kept from the server, so the
+/// server's model is federated averaging's. With `epochs: 1` and `optimiser_state: Kept` it is what
+/// programs score that look at a client's model when it has trained.
+#[component(
     name = "FineTuned",
     about = "federated averaging, then some epochs of each client by itself, as a control"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct FineTuned {
-    /// Passes over a client's training items, from the server's model, before it answers. They take no virtual time.
-    #[part(default = 5, in = 0..=100_000)]
+    /// Passes over a client's training items, from the server's model, before it answers. They take
+    /// no virtual time.
+    #[component(default = 5, in = 0..=100_000)]
     pub epochs: u32,
 }
 

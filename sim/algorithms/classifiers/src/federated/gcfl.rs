@@ -5,70 +5,77 @@ use super::method::{cosine, has_own_models};
 use super::{Federated, Learned, Local, Method, Params};
 use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_engine::prelude::ClientId;
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 use folkmoot_rounds::{Answers, Personalisation, Travels, Update};
 use folkmoot_similarity::dtw::dtw_squared;
 use folkmoot_similarity::minimum_cut::minimum_cut;
 
 const SIGNAL: Purpose = Purpose(*b"fd-gcfl ");
 
-/// GCFL: the graph layers are learned in clusters of clients, at first one of all, which are parted where updates are large and cancel out. With
-/// `by: Gradients()` it is GCFL+.
+/// GCFL: the graph layers are learned in clusters of clients, at first one of all, which are parted
+/// where updates are large and cancel out. With `by: Gradients()` it is GCFL+.
 ///
-/// H. Xie, J. Ma, L. Xiong, C. Yang. Federated Graph Classification over Non-IID Graphs. NeurIPS 2021. <https://arxiv.org/abs/2106.13423>
+/// H. Xie, J. Ma, L. Xiong, C. Yang. Federated Graph Classification over Non-IID Graphs. NeurIPS
+/// 2021. <https://arxiv.org/abs/2106.13423>
 ///
 /// | exchange | direction | payload                                                                     | bytes                       |
 /// |----------|-----------|-----------------------------------------------------------------------------|-----------------------------|
 /// | `model`  | downlink  | weights of the cluster's shared layers                                      | 4 × (n_params − n_head)     |
 /// | `update` | uplink    | training samples as `u32`, weights of the shared layers, with `Gradients` or `Changes` a norm as `f32` | 4 × (n_params − n_head) + 4, or + 8 |
 ///
-/// As in FedPer each client has a head of its own. After a round a cluster of more than two clients, all of which have answered, is parted if the mean of
-/// its clients' changes is shorter than `mean_norm` (ε₁) and the longest change longer than `longest_norm` (ε₂): in two, by the lightest cut (Stoer and
-/// Wagner) of the graph of all its clients whose edges say how alike two are. Each part goes on from the mean of its own updates, weighted as the protocol says.
+/// As in FedPer each client has a head of its own. After a round a cluster of more than two
+/// clients, all of which have answered, is parted if the mean of its clients' changes is shorter
+/// than `mean_norm` (ε₁) and the longest change longer than `longest_norm` (ε₂): in two, by the
+/// lightest cut (Stoer and Wagner) of the graph of all its clients whose edges say how alike two
+/// are. Each part goes on from the mean of its own updates, weighted as the protocol says.
 ///
-/// Deviations from the authors' code: what is sent are the trained weights and not their change, which the server, having sent the start, knows from them; the
-/// norm of GCFL+ is that of the gradient of the loss on all training items at the trained model, and not of what the last batch has left behind; all clusters
-/// are looked at before the sequences of norms are emptied; and a network has no linear layer before its first graph layer that would stay at the client: with
+/// Deviations from the authors' code: what is sent are the trained weights and not their change,
+/// which the server, having sent the start, knows from them; the norm of GCFL+ is that of the
+/// gradient of the loss on all training items at the trained model, and not of what the last batch
+/// has left behind; all clusters are looked at before the sequences of norms are emptied; and a
+/// network has no linear layer before its first graph layer that would stay at the client: with
 /// `own_inputs` that graph layer does.
-#[part(
+#[component(
     name = "Gcfl",
     about = "clusters of clients, parted where their updates pull apart (NeurIPS 2021)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Gcfl {
     /// ε₁: a cluster is parted only if the mean of its changes is shorter. With 0 none ever is.
-    #[part(default = 0.05, at_least = 0)]
+    #[component(default = 0.05, at_least = 0)]
     pub mean_norm: f64,
     /// ε₂: a cluster is parted only if its longest change is longer.
-    #[part(default = 0.1, at_least = 0)]
+    #[component(default = 0.1, at_least = 0)]
     pub longest_norm: f64,
     /// No cluster is parted in this many first rounds.
-    #[part(default = 20)]
+    #[component(default = 20)]
     pub first_rounds: u32,
     /// By what clients of a cluster are told to be alike.
     pub by: Comparison,
-    /// Whether the first graph layer is a client's own, too: where clients' nodes bring different numbers, as those of different sets of graphs do.
+    /// Whether the first graph layer is a client's own, too: where clients' nodes bring different
+    /// numbers, as those of different sets of graphs do.
     pub own_inputs: bool,
 }
 
 /// By what clients of a cluster are told to be alike.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     /// The cosine of their changes in this round, plus 1 (GCFL).
     #[default]
     Cosine,
-    /// How near sequences of norms of gradients are (GCFL+): the greatest distance by dynamic time warping less that of the two. Sequences of all clients
-    /// begin anew when a cluster is parted.
+    /// How near sequences of norms of gradients are (GCFL+): the greatest distance by dynamic time
+    /// warping less that of the two. Sequences of all clients begin anew when a cluster is parted.
     Gradients {
-        /// How many of the last rounds a sequence has; no cluster is parted before all its clients have as many.
-        #[part(default = 5, in = 2..=10_000)]
+        /// How many of the last rounds a sequence has; no cluster is parted before all its clients
+        /// have as many.
+        #[component(default = 5, in = 2..=10_000)]
         rounds: u32,
     },
     /// The same with norms of changes of the model.
     Changes {
         /// How many of the last rounds a sequence has.
-        #[part(default = 5, in = 2..=10_000)]
+        #[component(default = 5, in = 2..=10_000)]
         rounds: u32,
     },
 }
@@ -87,7 +94,8 @@ fn norm(x: &[f32]) -> f64 {
     x.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt()
 }
 
-/// What the server keeps: how many rounds there have been, and of each client its cluster, how many norms it has told, and the last of these.
+/// What the server keeps: how many rounds there have been, and of each client its cluster, how many
+/// norms it has told, and the last of these.
 struct Known<'a> {
     n_told: usize,
     numbers: &'a mut Vec<f64>,
@@ -153,7 +161,8 @@ impl Gcfl {
         usize::from(self.by != Comparison::Cosine)
     }
 
-    /// Which of a cluster's clients leave it, if it is to be parted; `changes` are those of its clients, in their order.
+    /// Which of a cluster's clients leave it, if it is to be parted; `changes` are those of its
+    /// clients, in their order.
     fn parted(&self, known: &mut Known<'_>, cluster: &[ClientId], changes: &[&Vec<f32>]) -> Option<Vec<bool>> {
         let n = cluster.len();
         if n <= 2 {
@@ -184,7 +193,8 @@ impl Gcfl {
         minimum_cut(n, &weights).map(|(_, leaves)| leaves)
     }
 
-    /// A row for each client of each cluster of which anybody has answered; the first `n` numbers of an update are a model.
+    /// A row for each client of each cluster of which anybody has answered; the first `n` numbers
+    /// of an update are a model.
     fn changed(&self, known: &mut Known<'_>, n: usize, answers: &Answers<'_>) -> Vec<(ClientId, Vec<f64>)> {
         let updates = &answers.updates.all;
         known.numbers[0] += 1.0;
@@ -336,7 +346,8 @@ mod tests {
     /// Clusters, and the row of each client whose model changes.
     type Outcome = (Vec<Vec<u32>>, Vec<(u32, Vec<f64>)>);
 
-    /// What there is after a round in which each client, from 0 on, has sent these numbers: a model of two, which was 0, and what it tells.
+    /// What there is after a round in which each client, from 0 on, has sent these numbers: a model
+    /// of two, which was 0, and what it tells.
     fn after(method: &Gcfl, memory: &mut Vec<f64>, sent: &[Option<Vec<f32>>]) -> Outcome {
         let answered = (0..)
             .zip(sent)
@@ -431,7 +442,8 @@ mod tests {
             first_rounds: 0,
             ..method
         };
-        // With all sequences equal the rule of ties cuts the last one off; then three have to tell two norms again.
+        // With all sequences equal the rule of ties cuts the last one off; then three have to tell
+        // two norms again.
         let mut memory = Vec::new();
         let mut after = |told| super::tests::after(&method, &mut memory, &sent(told)).0;
         after([1.0; 4]);

@@ -1,18 +1,20 @@
 //! One model for all: the control.
 
 use super::{Federated, Learned, Local, Method};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use folkmoot_rounds::Personalisation;
 
-/// One model for all, and every client answers with it: federated averaging, the control of whatever is personal.
+/// One model for all, and every client answers with it: federated averaging, the control of
+/// whatever is personal.
 ///
 /// | exchange | direction | payload                                 | bytes            |
 /// |----------|-----------|-----------------------------------------|------------------|
 /// | `model`  | downlink  | weights                                 | 4 × n_params     |
 /// | `update` | uplink    | training samples as `u32`, then weights | 4 × n_params + 4 |
 ///
-/// With the same settings its model is that of the strategy `FedAvg`, to the bit. FedProx, server optimisers and rules are settings.
-#[part(
+/// With the same settings its model is that of the strategy `FedAvg`, to the bit. FedProx, server
+/// optimisers and rules are settings.
+#[component(
     name = "Global",
     about = "one model for all: federated averaging, as a control (AISTATS 2017)"
 )]

@@ -3,31 +3,33 @@
 use super::method::sees_updates;
 use super::{Common, Federated, Learned, Local, Method, Params};
 use folkmoot_draws::SimRng;
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 use folkmoot_rounds::{Personalisation, Rule, Travels, Update, Updates};
 
 /// IFCA: several models, and each client trains the one that fits its data best.
 ///
-/// A. Ghosh, J. Chung, D. Yin, K. Ramchandran. An Efficient Framework for Clustered Federated Learning. NeurIPS 2020, algorithm 1, with
-/// averaged models. <https://arxiv.org/abs/2006.04088>
+/// A. Ghosh, J. Chung, D. Yin, K. Ramchandran. An Efficient Framework for Clustered Federated
+/// Learning. NeurIPS 2020, algorithm 1, with averaged models. <https://arxiv.org/abs/2006.04088>
 ///
 /// | exchange | direction | payload                                                      | bytes                   |
 /// |----------|-----------|--------------------------------------------------------------|-------------------------|
 /// | `model`  | downlink  | the weights of all `k` models, and then what of these does not learn | 4 × k × n_params |
 /// | `update` | uplink    | training samples as `u32`, weights, which model, as an `f32` | 4 × n_params + 8        |
 ///
-/// A client takes the model with the least mean cross entropy over its training items (of equals the first; one that is no number is the
-/// worst), trains it, and says which it was. Each model becomes what `protocol.aggregator` makes of its members' updates, and stays where there
-/// are none, or fewer than the rule needs. Models begin apart, each drawn by itself. A client answers with the model that fits its training items best.
-/// Choosing takes a third of a pass for each model.
-#[part(
+/// A client takes the model with the least mean cross entropy over its training items (of equals
+/// the first; one that is no number is the worst), trains it, and says which it was. Each model
+/// becomes what `protocol.aggregator` makes of its members' updates, and stays where there are
+/// none, or fewer than the rule needs. Models begin apart, each drawn by itself. A client answers
+/// with the model that fits its training items best. Choosing takes a third of a pass for each
+/// model.
+#[component(
     name = "Ifca",
     about = "several models, each trained by the clients that it fits best (NeurIPS 2020)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Ifca {
     /// Models, k in the paper.
-    #[part(default = 2, in = 1..=1_000)]
+    #[component(default = 2, in = 1..=1_000)]
     pub clusters: u32,
 }
 
@@ -44,7 +46,8 @@ impl Ifca {
         [&learning[at * n..][..n], &others[at * n_others..][..n_others]].concat()
     }
 
-    /// The server's numbers, of its models: what learns of all, so that a codec finds it in one place, and then the rest.
+    /// The server's numbers, of its models: what learns of all, so that a codec finds it in one
+    /// place, and then the rest.
     fn join<T: Copy>(common: &Common, models: &[Vec<T>]) -> Vec<T> {
         let n = n_learning(common);
         let learning = models.iter().flat_map(|model| &model[..n]);

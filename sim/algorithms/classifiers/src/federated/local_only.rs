@@ -2,7 +2,7 @@
 
 use super::{Federated, Learned, Local, Method};
 use folkmoot_draws::SimRng;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use folkmoot_rounds::{Personalisation, Travels};
 
 /// Every client learns by itself: the control that a federation must beat.
@@ -12,8 +12,9 @@ use folkmoot_rounds::{Personalisation, Travels};
 /// | `model`  | downlink  | nothing: it is a turn     | 0     |
 /// | `update` | uplink    | training samples as `u32` | 4     |
 ///
-/// All begin with one model, drawn from the public `start_seed`; in each round that a client takes part in it trains its own once more.
-#[part(name = "LocalOnly", about = "every client learns by itself, as a control")]
+/// All begin with one model, drawn from the public `start_seed`; in each round that a client takes
+/// part in it trains its own once more.
+#[component(name = "LocalOnly", about = "every client learns by itself, as a control")]
 #[derive(Clone, Copy, Debug)]
 pub struct LocalOnly {}
 

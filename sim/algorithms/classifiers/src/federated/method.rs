@@ -1,10 +1,11 @@
-//! What a method of federated training is: what travels, what a client learns and keeps, and what it answers with.
+//! What a method of federated training is: what travels, what a client learns and keeps, and what
+//! it answers with.
 
 use super::{Federated, Params};
 use crate::classifier::{Classifier, Course, Shard};
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_learning::{Batch, Moments};
-use folkmoot_parts::{Rules, kind};
+use folkmoot_parts::{Rules, component_type};
 use folkmoot_rounds::{Aggregation, NOT_SAID, Personalisation, Secure};
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -15,7 +16,8 @@ use std::sync::OnceLock;
 /// All vectors are of `f32` in the order of the network's layout: what learns, then the buffers.
 /// The defaults are those of federated averaging: clients answer with the server's model.
 pub trait Method: Personalisation<Federated> {
-    /// Passes over the training items in one round, where a plain training makes `epochs`. Default: as many.
+    /// Passes over the training items in one round, where a plain training makes `epochs`. Default:
+    /// as many.
     fn passes(&self, epochs: f64) -> f64 {
         epochs
     }
@@ -23,18 +25,21 @@ pub trait Method: Personalisation<Federated> {
     /// A client's part of a round. Pure: on any thread, once or more often.
     fn train(&self, local: &Local<'_>) -> Learned;
 
-    /// The model that a client answers with, a whole one, given the server's last and what it keeps. Default: the server's.
+    /// The model that a client answers with, a whole one, given the server's last and what it
+    /// keeps. Default: the server's.
     fn own(&self, local: &Local<'_>) -> Vec<f32> {
         local.parameters.to_vec()
     }
 
-    /// The whole model among the server's numbers that all clients share, if there is one. Default: all of them.
+    /// The whole model among the server's numbers that all clients share, if there is one. Default:
+    /// all of them.
     fn global(&self, parameters: &[f32]) -> Option<Vec<f32>> {
         Some(parameters.to_vec())
     }
 
-    /// Whether all that clients tell is the change of one model for all, of which the server makes no more than the sum; else what they tell besides. What
-    /// they keep may go into it. Default: it is not said, and clients cannot be hidden.
+    /// Whether all that clients tell is the change of one model for all, of which the server makes
+    /// no more than the sum; else what they tell besides. What they keep may go into it. Default:
+    /// it is not said, and clients cannot be hidden.
     ///
     /// # Errors
     ///
@@ -43,7 +48,8 @@ pub trait Method: Personalisation<Federated> {
         Err(NOT_SAID)
     }
 
-    /// Whether the server's numbers end as a whole model does and updates do without these, so that a common scale of inputs can stand there. Default: no.
+    /// Whether the server's numbers end as a whole model does and updates do without these, so that
+    /// a common scale of inputs can stand there. Default: no.
     fn carries_scale(&self) -> bool {
         false
     }
@@ -61,9 +67,10 @@ pub trait Method: Personalisation<Federated> {
     fn rules(&self, _params: &Params, _rules: &mut Rules) {}
 }
 
-kind!(Method, "federated method", super::Global {});
+component_type!(Method, "federated method", super::Global {});
 
-/// What a method asks of the protocol whose server looks at each update by itself and makes several models of them; `why` is why a buffer is no use to it.
+/// What a method asks of the protocol whose server looks at each update by itself and makes several
+/// models of them; `why` is why a buffer is no use to it.
 pub(super) fn sees_updates(params: &Params, rules: &mut Rules, name: &str, why: &str) {
     let protocol = &params.protocol;
     let mut require = |holds: bool, field: &str, rule: String| rules.require(holds, &format!("protocol.{field}"), rule);
@@ -102,7 +109,8 @@ pub struct Common {
     pub start_seed: u32,
     /// The number of clients.
     pub n_clients: u32,
-    /// A graph without anybody's data, on which clients compare their models; drawn from the start where a method wants one.
+    /// A graph without anybody's data, on which clients compare their models; drawn from the start
+    /// where a method wants one.
     pub(super) proxy: OnceLock<Batch>,
 }
 
@@ -131,7 +139,6 @@ impl Common {
 
 /// What a client has at hand.
 pub struct Local<'a> {
-    /// What all know.
     pub common: &'a Common,
     /// All that it holds.
     pub shard: &'a Shard,
@@ -139,12 +146,13 @@ pub struct Local<'a> {
     pub parameters: &'a [f32],
     /// What it has kept of its trainings, if anything.
     pub kept: Option<&'a [f32]>,
-    /// How many passes over its training items it makes; all of the settings' where it is left open.
+    /// How many passes over its training items it makes; all of the settings' where it is left
+    /// open.
     pub passes: Option<u32>,
     /// Streams of this client in this round.
     pub streams: &'a dyn Fn(Purpose) -> SimRng,
-    /// What optimisers keep of rounds before, where they do: the one of what is sent, and the one of what is kept. What an answer is trained with
-    /// is a copy.
+    /// What optimisers keep of rounds before, where they do: the one of what is sent, and the one
+    /// of what is kept. What an answer is trained with is a copy.
     pub moments: Option<&'a [Cell<Moments>; 2]>,
 }
 

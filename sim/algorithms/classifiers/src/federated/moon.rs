@@ -2,35 +2,40 @@
 
 use super::{Federated, Learned, Local, Method, Params};
 use crate::classifier::{Contrast, Course};
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 use folkmoot_rounds::Personalisation;
 
-/// MOON: a client's rows are drawn to those of the server's model and away from those of its own last one.
+/// MOON: a client's rows are drawn to those of the server's model and away from those of its own
+/// last one.
 ///
-/// Q. Li, B. He, D. Song. Model-Contrastive Federated Learning. CVPR 2021, equation 3 and algorithm 1. <https://arxiv.org/abs/2103.16257>
+/// Q. Li, B. He, D. Song. Model-Contrastive Federated Learning. CVPR 2021, equation 3 and algorithm
+/// 1. <https://arxiv.org/abs/2103.16257>
 ///
 /// | exchange | direction | payload                                 | bytes            |
 /// |----------|-----------|-----------------------------------------|------------------|
 /// | `model`  | downlink  | weights                                 | 4 × n_params     |
 /// | `update` | uplink    | training samples as `u32`, then weights | 4 × n_params + 4 |
 ///
-/// To the loss is added `weight` times the mean over items of `−ln(e^{cos(z, z_g)/T} / (e^{cos(z, z_g)/T} + e^{cos(z, z_p)/T}))`, where `z` is
-/// the row that the last linear layer reads, and `z_g` and `z_p` are those of the model that was sent and of the one that the client made when it
-/// last took part; both stay as they are. Before it has taken part the term is 0.
+/// To the loss is added `weight` times the mean over items of
+/// `−ln(e^{cos(z, z_g)/T} / (e^{cos(z, z_g)/T} + e^{cos(z, z_p)/T}))`, where `z` is the row that
+/// the last linear layer reads, and `z_g` and `z_p` are those of the model that was sent and of the
+/// one that the client made when it last took part; both stay as they are. Before it has taken part
+/// the term is 0.
 ///
-/// Deviation from the paper: rows are projected by the first linear layer of a head of two (`model.head_layers: 2`), of the width of the
-/// model; with one layer they are not projected.
-#[part(
+/// Deviation from the paper: rows are projected by the first linear layer of a head of two
+/// (`model.head_layers: 2`), of the width of the model; with one layer they are not projected.
+#[component(
     name = "Moon",
     about = "rows drawn to the server's model and away from the client's last (CVPR 2021)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Moon {
-    /// Mu in the paper: how much the term counts beside the cross entropy. At 0 it is federated averaging to the bit.
-    #[part(default = 1.0, at_least = 0, f32)]
+    /// Mu in the paper: how much the term counts beside the cross entropy. At 0 it is federated
+    /// averaging to the bit.
+    #[component(default = 1.0, at_least = 0, f32)]
     pub weight: f64,
     /// What cosines are divided by.
-    #[part(default = 0.5, above = 0, f32)]
+    #[component(default = 0.5, above = 0, f32)]
     pub temperature: f64,
 }
 

@@ -23,7 +23,6 @@ enum Phase {
     Idle,
     /// `Pairwise`: its clock has not struck.
     Asleep,
-    /// Its processor trains.
     Training,
     /// It waits for models of its neighbours.
     Waiting,
@@ -43,21 +42,17 @@ struct Parcel {
 /// What has come along a link to this client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Carried {
-    /// From whom.
     pub(super) from: u32,
-    /// How many models.
     pub(super) models: u64,
     /// How many bytes they had.
     pub(super) bytes: u64,
 }
 
-/// A client's state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Client {
     phase: Phase,
     /// The round it is in: exchanges that it has ended, or been left out of.
     round: u32,
-    /// Its own model.
     #[serde(with = "shared")]
     model: Arc<[f32]>,
     /// Where its training began; in `Pairwise`, the model may move meanwhile.
@@ -74,7 +69,8 @@ pub struct Client {
     inbox: Vec<Parcel>,
     /// The latest round that a neighbour was heard in.
     newest: u32,
-    /// How many trainings have been ended: the result of one that was begun twice is known for late.
+    /// How many trainings have been ended: the result of one that was begun twice is known for
+    /// late.
     n_trained: u32,
     /// When what it is about should be over; later, something was lost while it was away.
     due: SimTime,
@@ -82,7 +78,6 @@ pub struct Client {
     began: SimTime,
     /// How long it takes a training to be one that was lost.
     patience: SimSpan,
-    /// By neighbour, ascending.
     carried: Vec<Carried>,
     /// Its neighbours in this round and how much each counts, ascending.
     peers: Vec<(u32, f64)>,
@@ -167,7 +162,8 @@ impl Client {
         }
     }
 
-    /// Goes to a round, or on to the latest that was heard of where that is more than one further: there nobody waits for it any more.
+    /// Goes to a round, or on to the latest that was heard of where that is more than one further:
+    /// there nobody waits for it any more.
     fn enter(&mut self, gossip: &Gossip, round: u32, cx: &mut Context<'_>) {
         let joined = if self.is_behind(gossip, round, cx.now()) {
             self.newest
@@ -181,8 +177,9 @@ impl Client {
         self.inbox.retain(|parcel| parcel.round >= joined);
     }
 
-    /// Whether its neighbours have given this client up in the rounds after `round`: one was heard more than one round later. Where links
-    /// change, that one may be of other rounds, and only a client that has been away joins it.
+    /// Whether its neighbours have given this client up in the rounds after `round`: one was heard
+    /// more than one round later. Where links change, that one may be of other rounds, and only a
+    /// client that has been away joins it.
     fn is_behind(&self, gossip: &Gossip, round: u32, now: SimTime) -> bool {
         let may_join = !gossip.params().topology.changes() || now > self.due;
         !gossip.method().is_pairwise() && may_join && self.newest > round.saturating_add(1)
@@ -313,7 +310,8 @@ impl Client {
         self.recover(gossip, shard, cx);
     }
 
-    /// Two clients meet: each moves half of the way to what the other was, so that their sum stays, whatever has happened to either since.
+    /// Two clients meet: each moves half of the way to what the other was, so that their sum stays,
+    /// whatever has happened to either since.
     fn meet(
         &mut self,
         gossip: &Gossip,
@@ -336,7 +334,8 @@ impl Client {
         }
     }
 
-    /// Takes up what was lost while this client was away: a clock that never struck, or a training whose result never came.
+    /// Takes up what was lost while this client was away: a clock that never struck, or a training
+    /// whose result never came.
     fn recover(&mut self, gossip: &Gossip, shard: &Shard, cx: &mut Context<'_>) {
         if cx.now() <= self.due {
             return;

@@ -10,7 +10,6 @@ use std::sync::Arc;
 /// A model as it is sent to neighbours.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
-    /// What travels.
     pub(super) sent: Sent,
     /// What whoever hears it makes of that.
     pub(super) heard: Arc<[f32]>,
@@ -31,8 +30,8 @@ impl Gossip {
         self.params.codec.is_plain() && self.params.mixing == 1.0
     }
 
-    /// A model as it is sent, with what was left out of those before in `memory`; nothing of one that no codec packs, since a number of it is not
-    /// finite.
+    /// A model as it is sent, with what was left out of those before in `memory`; nothing of one
+    /// that no codec packs, since a number of it is not finite.
     pub(super) fn say(&self, model: &Arc<[f32]>, memory: &mut Vec<f32>, rng: &mut SimRng) -> Option<Said> {
         let codec = &*self.params.codec;
         if codec.is_plain() {

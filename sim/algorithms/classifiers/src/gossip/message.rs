@@ -22,7 +22,8 @@ messages! {
 messages! {
     /// From a client to whoever measures, once it has ended a round.
     pub enum Up {
-        /// That it has; where the round is evaluated, its model is held up to be looked at, which counts no byte.
+        /// That it has; where the round is evaluated, its model is held up to be looked at, which
+        /// counts no byte.
         2, "measurement", "report" => Report(model: Counted<Option<Arc<[f32]>>>),
     }
 }

@@ -2,18 +2,19 @@
 
 use folkmoot_draws::{Purpose, Streams, normal};
 use folkmoot_graphs::Graph;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
 /// The weights of a mean over a client's own model and its neighbours'.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
-    /// `1 / (1 + max(d_i, d_j))` for a neighbour, the rest for its own, `d` being numbers of neighbours (Metropolis-Hastings, as in Xiao, Boyd
-    /// & Lall 2005). Symmetric and doubly stochastic: an exchange leaves the mean of all models where it is.
+    /// `1 / (1 + max(d_i, d_j))` for a neighbour, the rest for its own, `d` being numbers of
+    /// neighbours (Metropolis-Hastings, as in Xiao, Boyd & Lall 2005). Symmetric and doubly
+    /// stochastic: an exchange leaves the mean of all models where it is.
     #[default]
     Metropolis,
-    /// `1 / (1 + d_i)` for every neighbour and its own. Where clients have unlike numbers of neighbours, those with more count more, and
-    /// the mean of all models moves.
+    /// `1 / (1 + d_i)` for every neighbour and its own. Where clients have unlike numbers of
+    /// neighbours, those with more count more, and the mean of all models moves.
     Uniform,
 }
 
@@ -49,10 +50,11 @@ impl Weights {
     }
 }
 
-/// Makes one model of a client's own and of those that have come: `own` counts for itself and for every neighbour whose model is missing.
+/// Makes one model of a client's own and of those that have come: `own` counts for itself and for
+/// every neighbour whose model is missing.
 ///
-/// `came` has the id, the weight and the model of each neighbour, ascending by id; `me` is the client's own id. Sums are in double
-/// precision and in the order of ids.
+/// `came` has the id, the weight and the model of each neighbour, ascending by id; `me` is the
+/// client's own id. Sums are in double precision and in the order of ids.
 pub fn mixed(me: u32, own: &[f32], came: &[(u32, f64, &[f32])]) -> Vec<f32> {
     let kept = 1.0 - came.iter().map(|(_, weight, _)| weight).sum::<f64>();
     let at = came.partition_point(|(id, ..)| *id < me);
@@ -69,9 +71,10 @@ pub fn mixed(me: u32, own: &[f32], came: &[(u32, f64, &[f32])]) -> Vec<f32> {
     sums.into_iter().map(|sum| sum as f32).collect()
 }
 
-/// A client's own model, drawn towards those that have come by a share of the way: `own + share sum_j W_ij (came_j − said)`, where `said` is
-/// what its neighbours have made of its own. What a codec has changed of a model moves its sender and its receivers by opposite amounts, so
-/// that the mean of all models stays where weights are doubly stochastic and nothing is lost.
+/// A client's own model, drawn towards those that have come by a share of the way:
+/// `own + share sum_j W_ij (came_j − said)`, where `said` is what its neighbours have made of its
+/// own. What a codec has changed of a model moves its sender and its receivers by opposite amounts,
+/// so that the mean of all models stays where weights are doubly stochastic and nothing is lost.
 ///
 /// `came` is as for [`mixed`]. Sums are in double precision and in the order of ids.
 pub fn drawn_near(own: &[f32], said: &[f32], came: &[(u32, f64, &[f32])], share: f64) -> Vec<f32> {
@@ -87,14 +90,17 @@ pub fn drawn_near(own: &[f32], said: &[f32], came: &[(u32, f64, &[f32])], share:
 /// Steps at most in the search for the slowest mode.
 const MAX_STEPS: u32 = 20_000;
 
-/// By which factor an exchange shrinks the models' distance from their mean at least: the root of the largest eigenvalue of the mean of
-/// `Wᵀ W` over the graphs of the rounds, on all that sums to 0. For one graph and [`Weights::Metropolis`] it is the second largest absolute
-/// eigenvalue of `W` (Xiao & Boyd 2004, section 2).
+/// By which factor an exchange shrinks the models' distance from their mean at least: the root of
+/// the largest eigenvalue of the mean of `Wᵀ W` over the graphs of the rounds, on all that sums to
+/// 0. For one graph and [`Weights::Metropolis`] it is the second largest absolute eigenvalue of `W`
+/// (Xiao & Boyd 2004, section 2).
 ///
-/// `share` is how much of the way to its mean a model goes, so that the matrix is `(1 − share) I + share W`.
+/// `share` is how much of the way to its mean a model goes, so that the matrix is
+/// `(1 − share) I + share W`.
 ///
-/// 0 for a single client; above 1 where weights that are not doubly stochastic move the mean. By power iteration, whose value comes from
-/// below, until a step changes it by less than 1e-12 of itself or 20 000 steps are done.
+/// 0 for a single client; above 1 where weights that are not doubly stochastic move the mean. By
+/// power iteration, whose value comes from below, until a step changes it by less than 1e-12 of
+/// itself or 20 000 steps are done.
 ///
 /// # Complexity
 /// O(links) for each step.

@@ -18,7 +18,8 @@ struct Report {
 /// The state of the party that no client hears: what clients have reported.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Server {
-    /// By client: what it has reported of rounds that have not ended here, in the order in which it did.
+    /// By client: what it has reported of rounds that have not ended here, in the order in which it
+    /// did.
     reports: Vec<VecDeque<Report>>,
     /// By client: the model that it was last seen with; its first before that.
     seen: Vec<Report>,
@@ -41,7 +42,8 @@ impl Server {
         }
     }
 
-    /// Every client's model after the round that has just ended, as far as it was reported: otherwise the last that was.
+    /// Every client's model after the round that has just ended, as far as it was reported:
+    /// otherwise the last that was.
     pub(super) fn models(&self) -> Vec<&[f32]> {
         self.seen.iter().filter_map(|seen| seen.model.as_deref()).collect()
     }
@@ -89,7 +91,8 @@ impl Server {
         }
     }
 
-    /// Ends the round, and begins the next, which ends at this instant too if all clients have reported it already.
+    /// Ends the round, and begins the next, which ends at this instant too if all clients have
+    /// reported it already.
     fn close(&mut self, gossip: &Gossip, cx: &mut Context<'_>) {
         self.end_round(cx);
         let next = TimerId(cx.round().0);

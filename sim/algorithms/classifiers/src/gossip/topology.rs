@@ -13,7 +13,7 @@ pub use regular::{Complete, Ring, Torus};
 use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::StrategyError;
 use folkmoot_graphs::{Graph, measures};
-use folkmoot_parts::kind;
+use folkmoot_parts::component_type;
 
 /// A way to link clients: an undirected graph whose nodes are the clients, without loops.
 ///
@@ -26,7 +26,8 @@ pub trait Topology: Send + Sync {
     /// When there is none for so many clients; the message says what to set instead.
     fn graph(&self, n_clients: u32, rng: &mut SimRng) -> Result<Graph, StrategyError>;
 
-    /// The edge list that it is made of, relative to a data folder or absolute, which whoever runs reads. Default: none.
+    /// The edge list that it is made of, relative to a data folder or absolute, which whoever runs
+    /// reads. Default: none.
     fn edge_list(&self) -> Option<&str> {
         None
     }
@@ -40,7 +41,8 @@ pub trait Topology: Send + Sync {
         self.graph(n_clients, rng)
     }
 
-    /// Whether every round has a graph of its own, which then need not hang together. Default: one serves all rounds, and does.
+    /// Whether every round has a graph of its own, which then need not hang together. Default: one
+    /// serves all rounds, and does.
     fn changes(&self) -> bool {
         false
     }
@@ -51,7 +53,7 @@ pub trait Topology: Send + Sync {
     }
 }
 
-kind!(Topology, "topology", Ring { neighbours: 2 });
+component_type!(Topology, "topology", Ring { neighbours: 2 });
 
 /// The graph of a topology for all rounds, in one piece, by what is in its edge list.
 ///

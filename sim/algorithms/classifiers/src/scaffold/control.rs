@@ -94,7 +94,8 @@ impl Controls {
         self.coming.push((client, change));
     }
 
-    /// The sum of all changes, in ascending order of the clients of each round; empty before the first.
+    /// The sum of all changes, in ascending order of the clients of each round; empty before the
+    /// first.
     pub fn sum(&self) -> Vec<f64> {
         let mut coming: Vec<_> = self.coming.iter().collect();
         // A stable sort: several of one client stay in the order in which they came.
@@ -124,7 +125,8 @@ pub fn correction(c: &[f32], own: &[f32]) -> Vec<f32> {
     c.iter().zip(own).map(|(c, own)| c - own).collect()
 }
 
-/// `Δc_i` by option II after `n_steps` steps from `x` to `y`: `(x − y) / (K rate) − c`, of what learns.
+/// `Δc_i` by option II after `n_steps` steps from `x` to `y`: `(x − y) / (K rate) − c`, of what
+/// learns.
 pub fn change_from_steps((x, y): (&[f32], &[f32]), c: &[f32], n_steps: u64, rate: f64) -> Vec<f32> {
     let change = |((x, y), c): ((&f32, &f32), &f32)| {
         ((f64::from(*x) - f64::from(*y)) / (n_steps as f64 * rate) - f64::from(*c)) as f32

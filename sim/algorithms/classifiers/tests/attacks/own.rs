@@ -58,7 +58,8 @@ fn members_are_found_where_clients_have_learned_their_items_by_heart() {
     );
 }
 
-/// So small a rate that no number moves: clients of methods with a public start all begin alike, shadows too, so that the least step would tell.
+/// So small a rate that no number moves: clients of methods with a public start all begin alike,
+/// shadows too, so that the least step would tell.
 #[test]
 fn no_member_is_found_where_clients_have_learned_nothing() {
     for (name, method) in methods() {

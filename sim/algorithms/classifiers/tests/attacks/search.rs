@@ -1,4 +1,5 @@
-//! Items that are searched out of updates through a whole network, and where there is nothing to be found.
+//! Items that are searched out of updates through a whole network, and where there is nothing to be
+//! found.
 
 use super::*;
 use folkmoot_classifiers::attacks::{Classes, Distance, GradientSearch};

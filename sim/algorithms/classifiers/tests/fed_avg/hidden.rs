@@ -10,8 +10,9 @@ use folkmoot_rounds::{Aggregation, Discount, Private, Secure};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
-/// One client of 100 graphs, one a step on average, 1 000 steps of noise 1: what `dp-accounting` 0.6.0 says of that, 2.107753 (`RdpAccountant`,
-/// orders 2 to 256, delta 1e-5), is what the ledger says, of a run that learns and of a dry one, in the clear and under masks.
+/// One client of 100 graphs, one a step on average, 1 000 steps of noise 1: what `dp-accounting`
+/// 0.6.0 says of that, 2.107753 (`RdpAccountant`, orders 2 to 256, delta 1e-5), is what the ledger
+/// says, of a run that learns and of a dry one, in the clear and under masks.
 #[test]
 fn hidden_graphs_cost_what_a_published_accountant_says() {
     let spec = DatasetSpec::GraphClasses {
@@ -73,7 +74,8 @@ fn hidden_graphs_cost_what_a_published_accountant_says() {
     );
 }
 
-/// All graphs in each step, no limit and no noise: no bit of a model, and nothing of a result, is another.
+/// All graphs in each step, no limit and no noise: no bit of a model, and nothing of a result, is
+/// another.
 #[test]
 fn without_a_limit_and_noise_a_whole_run_is_the_plain_one_to_the_bit() {
     let with = |clip, batch_size| {

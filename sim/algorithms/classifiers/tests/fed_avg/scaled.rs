@@ -13,7 +13,8 @@ use folkmoot_rounds::Secure;
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
-/// The ring of 90 nodes, of which every second trains and the others test; a word is there or not, and how often one is, is far from another.
+/// The ring of 90 nodes, of which every second trains and the others test; a word is there or not,
+/// and how often one is, is far from another.
 fn words(scale: impl Fn(usize, f32) -> f32) -> Arc<Dataset> {
     let ring = nodes();
     let rows = plain_words();
@@ -37,7 +38,8 @@ fn words(scale: impl Fn(usize, f32) -> f32) -> Arc<Dataset> {
     })
 }
 
-/// Three words of each node, the second of which occurs a hundred times as often as the first, and the third by tens.
+/// Three words of each node, the second of which occurs a hundred times as often as the first, and
+/// the third by tens.
 fn plain_words() -> Vec<[f32; 3]> {
     let word = |node: u32| {
         let class = if node.is_multiple_of(3) {
@@ -66,7 +68,8 @@ fn last_scores(outcome: &Outcome) -> Vec<(String, f64)> {
         .collect()
 }
 
-/// Six clients that scale by what all of them add up learn what they learn of inputs that somebody scaled who has all data.
+/// Six clients that scale by what all of them add up learn what they learn of inputs that somebody
+/// scaled who has all data.
 #[test]
 fn a_scale_from_sums_is_that_of_whoever_has_all_data() {
     let trains: Vec<[f32; 3]> = (0..90)

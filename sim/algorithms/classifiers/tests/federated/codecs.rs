@@ -1,4 +1,5 @@
-//! Codecs with every method: bytes are those of the encoding, and what clients keep is what the server reads.
+//! Codecs with every method: bytes are those of the encoding, and what clients keep is what the
+//! server reads.
 
 use super::own_models::{alone, by_rows};
 use super::*;
@@ -130,7 +131,8 @@ fn the_shared_part_of_a_model_keeps_its_matrices() {
     }
 }
 
-/// A change is of the model that its client was sent, or chose: rounded to 11 bits it is off by a share of itself, not of how far models are apart.
+/// A change is of the model that its client was sent, or chose: rounded to 11 bits it is off by a
+/// share of itself, not of how far models are apart.
 #[test]
 fn a_change_is_that_of_the_model_it_was_learned_from() {
     let slow = |method: &str, up: &str| {
@@ -173,7 +175,8 @@ fn a_change_is_that_of_the_model_it_was_learned_from() {
     }
 }
 
-/// Of what each client has learned a tenth was sent; if that is lost, the client has it all, where it was.
+/// Of what each client has learned a tenth was sent; if that is lost, the client has it all, where
+/// it was.
 #[test]
 fn what_is_lost_of_a_change_is_where_it_was() {
     let lossy = World {

@@ -37,7 +37,8 @@ fn fed_nova_rescales_by_how_far_steps_reach() {
     assert_eq!((combined[0], combined[n - 1], combined.len()), (1.5, 1.5, n));
 }
 
-/// Steps of the classifier's own optimiser, whose gradients are as good as constant: how far they reach is what FedNova's clients tell.
+/// Steps of the classifier's own optimiser, whose gradients are as good as constant: how far they
+/// reach is what FedNova's clients tell.
 #[test]
 fn fed_nova_counts_on_the_steps_that_are_made() {
     for (momentum, proximal) in [(0.0, 0.0), (0.9, 0.0), (0.0, 1e5), (0.9, 1e5)] {

@@ -4,25 +4,25 @@ use super::*;
 use folkmoot_classifiers::federated::{Learned, Local, Method};
 use folkmoot_draws::{SimRng, unit};
 use folkmoot_graphs::{Features, Graph, Labels, SparseRows};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use folkmoot_rounds::Answers;
 
 /// Models of clients by a matrix.
-#[part(name = "TestRows", about = "for a test")]
+#[component(name = "TestRows", about = "for a test")]
 #[derive(Clone, Copy, Debug)]
 struct TestRows {
     /// The matrix.
     rows: Rows,
     /// What models are first: drawn by the server, as FedAvg's is, or known to all.
-    #[part(default = false)]
+    #[component(default = false)]
     drawn: bool,
     /// Clients answer with what they were sent.
-    #[part(default = false)]
+    #[component(default = false)]
     still: bool,
 }
 
 /// A matrix with a row for each client.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug)]
 enum Rows {
     /// The identity.
@@ -33,7 +33,7 @@ enum Rows {
     /// Drawn, a third of it nothing.
     Drawn {
         /// By this seed.
-        #[part(default = 0)]
+        #[component(default = 0)]
         seed: u32,
     },
 }
@@ -79,7 +79,7 @@ const TRAINING: &str = "epochs: 2, batch_size: 4, learning_rate: 0.05";
 
 fn of_rows(method: &str, rounds: u32, weighting: &str) -> Params {
     let mut registry = folkmoot_classifiers::only();
-    registry.add_part::<dyn Method, TestRows>().unwrap();
+    registry.add_component::<dyn Method, TestRows>().unwrap();
     let text = format!(
         "({REST}, method: TestRows({method}), training: ({TRAINING}), protocol: (rounds: {rounds}, weighting: {weighting}))"
     );
@@ -326,7 +326,7 @@ fn play_on_nodes(params: &Params, options: Options) -> (Outcome, Left) {
     let kept = Arc::default();
     let look = Watched(Look(Arc::clone(&kept)));
     let watched = System {
-        study: &look,
+        evaluator: &look,
         ..prepared.system()
     };
     let outcome = run(watched, &World::ideal(), SEED, options, &mut Unobserved).unwrap();
@@ -342,7 +342,8 @@ fn fed_gta_averages_among_those_who_are_alike() {
     );
     let nobody = play_on_nodes(&on_nodes("FedGta(similarity: 2)"), Options::default()).1;
     assert!(nobody.own.iter().any(|own| *own != nobody.own[0]), "nobody is alike");
-    // 4 inputs, 4 hidden, 2 classes: 30 numbers; 2 kinds of 10 orders of 2 classes; samples and confidence.
+    // 4 inputs, 4 hidden, 2 classes: 30 numbers; 2 kinds of 10 orders of 2 classes; samples and
+    // confidence.
     let (wet, _) = play_on_nodes(&on_nodes("FedGta()"), Options::default());
     let dry = Options {
         dry_run: true,

@@ -1,4 +1,5 @@
-//! Whole clients hidden: the methods of which all that is sent is the change of one model, and what clients of the others tell besides.
+//! Whole clients hidden: the methods of which all that is sent is the change of one model, and what
+//! clients of the others tell besides.
 
 use super::{Left, averaged, left, some};
 use folkmoot_classifiers::fed_avg;

@@ -57,7 +57,7 @@ fn a_client_alone_learns_the_same_by_any_method_that_makes_nothing_of_others() {
         let found = Arc::default();
         let look = Watched(Look(Arc::clone(&found)));
         let watched = System {
-            study: &look,
+            evaluator: &look,
             ..prepared.system()
         };
         run(watched, &World::ideal(), SEED, Options::default(), &mut Unobserved).unwrap();
@@ -70,7 +70,8 @@ fn a_client_alone_learns_the_same_by_any_method_that_makes_nothing_of_others() {
     }
 }
 
-/// Each of Ditto's models has an optimiser of its own: the one that is sent is federated averaging's, whatever the other is drawn by.
+/// Each of Ditto's models has an optimiser of its own: the one that is sent is federated
+/// averaging's, whatever the other is drawn by.
 #[test]
 fn two_models_have_two_optimisers() {
     let training = "epochs: 2, batch_size: 4, learning_rate: 0.02, optimiser: Adam";
@@ -110,7 +111,8 @@ fn steps_without_memory_are_the_same_whether_it_is_kept() {
     );
 }
 
-/// Who makes a part of its passes does so by whatever method, and what is federated averaging stays that.
+/// Who makes a part of its passes does so by whatever method, and what is federated averaging stays
+/// that.
 #[test]
 fn partial_work_is_the_same_work_by_every_method_that_averages() {
     let protocol = format!("rounds: 3, {UNIFORM} completeness: (partial_prob: 0.7)");

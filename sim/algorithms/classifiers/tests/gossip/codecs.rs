@@ -1,4 +1,5 @@
-//! Gossip whose models are packed: what is sent has the size of its encoding, the mean of all models stays, and errors are those stated.
+//! Gossip whose models are packed: what is sent has the size of its encoding, the mean of all
+//! models stays, and errors are those stated.
 
 use super::*;
 use folkmoot_codecs::{Codec, Shape};
@@ -34,7 +35,8 @@ fn the_identity_is_to_the_bit_the_run_without() {
     }
 }
 
-/// All numbers are sent, behind a bit for each: the models are those of the run without, but for where roundings fall.
+/// All numbers are sent, behind a bit for each: the models are those of the run without, but for
+/// where roundings fall.
 #[test]
 fn a_codec_that_keeps_every_number_changes_the_bytes_alone() {
     for method in ["Averaging", "Dpsgd", "Pairwise(pause_s: 0.5)"] {
@@ -93,8 +95,9 @@ fn a_packed_model_has_the_size_of_its_encoding() {
     }
 }
 
-/// Everybody moves by the mean of what was heard less what they said themselves: from the mean of all models by less than two errors of the
-/// quantiser, which are stated, and on average over all numbers by nothing.
+/// Everybody moves by the mean of what was heard less what they said themselves: from the mean of
+/// all models by less than two errors of the quantiser, which are stated, and on average over all
+/// numbers by nothing.
 #[test]
 fn over_a_complete_graph_an_unbiased_quantiser_stays_within_its_error() {
     let start = starts();
@@ -141,7 +144,8 @@ fn over_a_complete_graph_an_unbiased_quantiser_stays_within_its_error() {
     );
 }
 
-/// What is left out is kept and comes later, so that a tenth of the numbers is enough to bring models together; their mean stays all the while.
+/// What is left out is kept and comes later, so that a tenth of the numbers is enough to bring
+/// models together; their mean stays all the while.
 #[test]
 fn what_a_codec_leaves_out_comes_later_and_the_mean_stays() {
     let start = starts();
@@ -265,7 +269,8 @@ fn a_codec_that_forgets_is_refused() {
     }
     let lints = params("codec: TopK()").about().lints;
     assert!(lints.iter().any(|doubt| doubt.path == "mixing"), "{lints:?}");
-    // A matrix of 8 by 8 in one bucket: at most 8 / 4 times its squared length; in buckets of 16 it is 1.
+    // A matrix of 8 by 8 in one bucket: at most 8 / 4 times its squared length; in buckets of 16 it
+    // is 1.
     let lints = params("codec: Qsgd(levels: 4)").about().lints;
     assert!(
         lints.len() == 1 && lints[0].path == "codec" && lints[0].rule.contains("up to 1.4 times its own length"),

@@ -1,4 +1,5 @@
-//! Graphs of three classes at clients with unlike shares of them, and what federated averaging makes of them: what others are compared with.
+//! Graphs of three classes at clients with unlike shares of them, and what federated averaging
+//! makes of them: what others are compared with.
 
 use folkmoot_classifiers::classifier::Classified;
 use folkmoot_classifiers::fed_avg;
@@ -41,14 +42,14 @@ pub(crate) fn prepared<P: Algorithm>(params: &P, min_size: u32) -> Prepared<P> {
 /// The last model of federated averaging.
 pub(crate) fn averaged(params: &fed_avg::Params, world: &World, min_size: u32) -> Vec<f32> {
     struct Model(Mutex<Vec<f32>>);
-    impl Study<Rounds<Classified>> for Model {
+    impl Evaluator<Rounds<Classified>> for Model {
         fn at_end(&self, end: &End<'_, Rounds<Classified>>, _: &mut Sheet) {
             *self.0.lock().unwrap() = end.server.parameters().to_vec();
         }
     }
     let (prepared, model) = (prepared(params, min_size), Model(Mutex::default()));
     let watched = System {
-        study: &model,
+        evaluator: &model,
         ..prepared.system()
     };
     run(watched, world, SEED, Options::default(), &mut Unobserved).unwrap();

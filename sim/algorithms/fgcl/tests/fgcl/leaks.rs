@@ -1,11 +1,12 @@
-//! What updates give away of a client's graphs: a leak that is planted is found, and where there is none, none is.
+//! What updates give away of a client's graphs: a leak that is planted is found, and where there is
+//! none, none is.
 
 use super::*;
 use folkmoot_classifiers::classifier::LocalOptimiser;
 use folkmoot_graphs::Splits;
 
-/// One graph a client and one plain step on it: the update is the step down that graph's own gradient. With `copies`, graphs that
-/// nobody trains on are those that somebody does.
+/// One graph a client and one plain step on it: the update is the step down that graph's own
+/// gradient. With `copies`, graphs that nobody trains on are those that somebody does.
 fn leaks(setting: Setting, copies: bool) -> Outcome {
     leaks_under(Secure::Off, setting, copies)
 }
@@ -60,7 +61,8 @@ fn updates_tell_edges_unless_no_edge_or_noise_alone_is_in_them() {
     let told = leaks(Setting::Federated, false);
     assert!(number(&told, "update_edge_auc") > 0.9, "{:?}", told.summary);
     assert!(number(&told, "update_edge_auc") > number(&told, "update_edge_auc@aggregate") + 0.1);
-    // What is found in graphs that nobody trained on: 120 edges and as many other pairs, so a deviation of 0.037.
+    // What is found in graphs that nobody trained on: 120 edges and as many other pairs, so a
+    // deviation of 0.037.
     assert!(
         (number(&told, "update_edge_auc@others") - 0.5).abs() < 0.15,
         "{:?}",
@@ -88,7 +90,8 @@ fn under_masks_nothing_is_read_but_the_mean() {
     ] {
         let of_mean = format!("{name}@aggregate");
         assert_eq!(number(&masked, name), number(&masked, &of_mean), "{name}");
-        // Masks are over numbers of fixed point, so that models are the same but for their last bits.
+        // Masks are over numbers of fixed point, so that models are the same but for their last
+        // bits.
         assert!((number(&masked, name) - number(&open, &of_mean)).abs() < 0.05, "{name}");
     }
     assert!(number(&masked, "membership_auc") < number(&open, "membership_auc") - 0.1);

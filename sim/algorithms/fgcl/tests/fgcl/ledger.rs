@@ -4,7 +4,8 @@ use super::*;
 use folkmoot_graphs::{Features, SparseRows};
 use folkmoot_metrics::PrivacyRow;
 
-/// Three rounds, 36 training graphs of which 12 or so lie at each client, all of them in the queue that training begins with.
+/// Three rounds, 36 training graphs of which 12 or so lie at each client, all of them in the queue
+/// that training begins with.
 #[test]
 fn the_ledger_charges_every_view_to_the_graph_that_is_used_most() {
     let budget = |params: &Params| {
@@ -64,7 +65,8 @@ fn the_ledger_charges_every_view_to_the_graph_that_is_used_most() {
     }
 }
 
-/// Each graph of validation and test is seen through one view, of the first budget, in however many rounds.
+/// Each graph of validation and test is seen through one view, of the first budget, in however many
+/// rounds.
 #[test]
 fn looking_at_the_other_graphs_is_charged_once() {
     let setting = Setting::Fgcl {

@@ -6,7 +6,8 @@ use folkmoot_engine::prelude::*;
 use folkmoot_fgcl::{NodeOrder, Setting};
 use folkmoot_graphs::{Features, GraphBuilder, SparseRows};
 
-/// Networks see no order: the same is learned but for the order of sums, from features that differ from node to node.
+/// Networks see no order: the same is learned but for the order of sums, from features that differ
+/// from node to node.
 #[test]
 fn networks_do_not_see_the_order_of_nodes() {
     let losses = |node_order| {
@@ -33,7 +34,8 @@ fn networks_do_not_see_the_order_of_nodes() {
     }
 }
 
-/// Rings whose neighbours stand beside each other: their places tell every edge but one, and in another order none.
+/// Rings whose neighbours stand beside each other: their places tell every edge but one, and in
+/// another order none.
 #[test]
 fn a_shuffled_order_tells_no_edge() {
     let at = |node_order| {

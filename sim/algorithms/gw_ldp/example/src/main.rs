@@ -1,15 +1,16 @@
-//! A mechanism of GW-LDP from another crate: `mechanism run laplace`, and every other command, knows it.
+//! A mechanism of GW-LDP from another crate: `mechanism run laplace`, and every other command,
+//! knows it.
 
 use folkmoot::gw_ldp::{Release, Table};
 use folkmoot::prelude::*;
 use folkmoot::privacy::{NoisyCounts, ParameterError};
 
 /// Laplace noise on every value. Of values in 0..=1 all may change by 1 with the graph.
-#[part(name = "Laplace", about = "Laplace noise that keeps what a graph may spend")]
+#[component(name = "Laplace", about = "Laplace noise that keeps what a graph may spend")]
 #[derive(Clone, Copy, Debug)]
 struct Laplace {
     /// What a graph spends.
-    #[part(default = 1.0, in = 1e-6..=1e6)]
+    #[component(default = 1.0, in = 1e-6..=1e6)]
     epsilon: f64,
 }
 
@@ -35,7 +36,7 @@ impl Release for Laplace {
 fn main() -> std::process::ExitCode {
     let mut registry = folkmoot::shipped();
     registry
-        .add_part::<dyn Release, Laplace>()
+        .add_component::<dyn Release, Laplace>()
         .expect("no shipped mechanism is called so");
     registry
         .add_card("laplace", include_str!("../laplace.ron"))

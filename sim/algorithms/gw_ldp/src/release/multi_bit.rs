@@ -3,12 +3,13 @@
 use super::{Release, Request, Table};
 use crate::Facts;
 use folkmoot_engine::prelude::StrategyError;
-use folkmoot_parts::{Chosen, part};
+use folkmoot_parts::{Chosen, component};
 use folkmoot_privacy::multi_bit::recommended_entries;
 use folkmoot_privacy::{self as privacy, Entries, ParameterError};
 
-/// The multi-bit encoder (Algorithm 1 of the paper): some entries become random signs, the others 0. Needs values in 0..=1.
-#[part(
+/// The multi-bit encoder (Algorithm 1 of the paper): some entries become random signs, the others
+/// 0. Needs values in 0..=1.
+#[component(
     name = "MultiBit",
     about = "the multi-bit encoder (Algorithm 1 of the paper): some entries become random signs, the others 0; needs values in 0..=1"
 )]
@@ -18,16 +19,17 @@ pub struct MultiBit {
     pub entries: Sampled,
     /// The budget.
     pub epsilon: Epsilon,
-    /// Sampled entries, of each row or of the whole; where it is left out `max(1, min(width, floor(epsilon / 2.18)))`, the
-    /// paper's choice.
-    #[part(at_least = 1, hint = "leave it out for the paper's choice")]
+    /// Sampled entries, of each row or of the whole; where it is left out
+    /// `max(1, min(width, floor(epsilon / 2.18)))`, the paper's choice.
+    #[component(at_least = 1, hint = "leave it out for the paper's choice")]
     pub n_sampled: Option<u32>,
-    /// Whether the server turns signs into unbiased estimates before it compares, which is not printed.
+    /// Whether the server turns signs into unbiased estimates before it compares, which is not
+    /// printed.
     pub rectify: bool,
 }
 
 /// Which entries the encoder samples.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampled {
     /// `m` in every row, `epsilon / (m n)` each, as in the paper's proof: a graph spends `epsilon`.
@@ -35,22 +37,23 @@ pub enum Sampled {
     Row,
     /// `m` in the whole matrix, `epsilon / m` each: a graph spends `epsilon`.
     Total,
-    /// `m` in the whole matrix, `epsilon / (m n)` each, as in the paper's algorithm: a graph spends `epsilon / n`.
-    #[part(alias = "TotalAsPrinted")]
+    /// `m` in the whole matrix, `epsilon / (m n)` each, as in the paper's algorithm: a graph spends
+    /// `epsilon / n`.
+    #[component(alias = "TotalAsPrinted")]
     TotalAsPublished,
 }
 
 /// The budget of the encoder.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Epsilon {
     /// Of a graph: 1 over its number of nodes.
     #[default]
     InverseSize,
     /// Of a graph: the same for all.
-    Graph(#[part(required, above = 0, in = 1e-12..=1e12)] f64),
+    Graph(#[component(required, above = 0, in = 1e-12..=1e12)] f64),
     /// Of a node: a graph of n nodes spends n times as much.
-    Node(#[part(required, above = 0, in = 1e-12..=1e12)] f64),
+    Node(#[component(required, above = 0, in = 1e-12..=1e12)] f64),
 }
 
 impl MultiBit {
@@ -61,7 +64,8 @@ impl MultiBit {
             Sampled::Total => Entries::Total,
             Sampled::TotalAsPublished => Entries::TotalAsPublished,
         };
-        // The number of entries goes by the budget that the card states, whatever a graph comes to spend.
+        // The number of entries goes by the budget that the card states, whatever a graph comes to
+        // spend.
         let (of_graph, stated) = match self.epsilon {
             Epsilon::InverseSize => (1.0 / n_nodes as f64, 1.0 / n_nodes as f64),
             Epsilon::Graph(epsilon) => (epsilon, epsilon),
@@ -81,7 +85,8 @@ impl Release for MultiBit {
     fn claimed(&self) -> Option<f64> {
         match self.epsilon {
             Epsilon::Graph(epsilon) => Some(epsilon),
-            // As many values as graphs have sizes; for budgets of nodes nothing is claimed of graphs.
+            // As many values as graphs have sizes; for budgets of nodes nothing is claimed of
+            // graphs.
             Epsilon::InverseSize | Epsilon::Node(_) => None,
         }
     }

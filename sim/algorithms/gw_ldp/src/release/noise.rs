@@ -3,35 +3,37 @@
 use super::{Release, Request, Table};
 use crate::Facts;
 use folkmoot_engine::prelude::StrategyError;
-use folkmoot_parts::{Chosen, part};
+use folkmoot_parts::{Chosen, component};
 use folkmoot_privacy::{self as privacy, NoPrivacy, ParameterError};
 
 /// Nothing: it is sent as it is.
-#[part(name = "Plain", about = "an embedding is sent as it is")]
+#[component(name = "Plain", about = "an embedding is sent as it is")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plain {}
 
-/// Uniform noise within `radius` on every value: what the paper's figures show. It protects nothing.
-#[part(
+/// Uniform noise within `radius` on every value: what the paper's figures show. It protects
+/// nothing.
+#[component(
     name = "Additive",
     about = "uniform noise within a radius on every value, as the paper's figures have it; it protects nothing"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Additive {
     /// The most that a value is moved.
-    #[part(required, above = 0, in = 1e-12..=1e12)]
+    #[component(required, above = 0, in = 1e-12..=1e12)]
     pub radius: f64,
 }
 
-/// Normal noise on every value, as the authors' code has it, without a sensitivity: it guarantees nothing.
-#[part(
+/// Normal noise on every value, as the authors' code has it, without a sensitivity: it guarantees
+/// nothing.
+#[component(
     name = "Gaussian",
     about = "Gaussian noise on every value, as the authors' code has it; without a sensitivity it guarantees nothing"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gaussian {
     /// The standard deviation; where it is left out 1 over the number of nodes of the first graph.
-    #[part(above = 0, in = 1e-12..=1e12)]
+    #[component(above = 0, in = 1e-12..=1e12)]
     pub std: Option<f64>,
 }
 

@@ -1,4 +1,5 @@
-//! That embeddings tell their client where each makes them with weights of its own, and do not where all have the same.
+//! That embeddings tell their client where each makes them with weights of its own, and do not
+//! where all have the same.
 
 use super::{graphs, number, play};
 use folkmoot_engine::run::Outcome;
@@ -17,8 +18,8 @@ fn linked(embed_with: &str) -> Outcome {
 #[test]
 fn a_clients_own_weights_tell_who_it_is_and_global_weights_do_not() {
     let (own, global) = (linked("Own"), linked("Global"));
-    // Clients were dealt graphs at random, so a class says nothing of a client. Rows tell it where distances between graphs, which do
-    // not see how rows lie, may not.
+    // Clients were dealt graphs at random, so a class says nothing of a client. Rows tell it where
+    // distances between graphs, which do not see how rows lie, may not.
     assert!(number(&own, "link_auc_in_class") > 0.7, "{:?}", own.summary);
     assert!(
         number(&own, "link_top_1") > number(&own, "link_top_1_by_class") + 0.2,

@@ -1,4 +1,5 @@
-//! That the networks behind the citation cards have learned, and that this is seen where they have not.
+//! That the networks behind the citation cards have learned, and that this is seen where they have
+//! not.
 
 use super::{divide, load, number, try_play};
 use folkmoot_classifiers::classifier::{Inputs, Split};
@@ -16,7 +17,8 @@ const TRAINING: &str = "training: (optimiser: Sgd(), learning_rate: 1.0, weight_
 const NODES: usize = 400;
 const WORDS: u32 = 600;
 
-/// Four classes whose nodes cite their own class and have a few words of many, a third of them of their class's own.
+/// Four classes whose nodes cite their own class and have a few words of many, a third of them of
+/// their class's own.
 fn citations() -> Arc<Dataset> {
     let graph = "DcSbm(n_nodes: 400, n_classes: 4, mean_degree: 4.0, assortativity: 0.8)";
     let mut dataset = Arc::unwrap_or_clone(load(&ron::from_str(graph).unwrap()));
@@ -66,14 +68,16 @@ fn the_citation_cards_training_learns_and_local_adam_does_not() {
     let learned = played(&dataset, Split::All, TRAINING);
     assert!(above_majority(&learned) > 0.2, "{:?}", learned.summary);
     assert!(number(&learned, "train_accuracy") > number(&learned, "held_out_accuracy"));
-    // The defaults: moments begin afresh in each round, and drag every word that a client lacks to 0.
+    // The defaults: moments begin afresh in each round, and drag every word that a client lacks to
+    // 0.
     let adam = played(&dataset, Split::All, "protocol: (rounds: 40, evaluate_every: 40)");
     assert!(above_majority(&adam) < 0.2, "{:?}", adam.summary);
     // Without a published split nothing is said of one.
     assert!(!learned.summary.iter().any(|(name, _)| name.starts_with("published")));
 }
 
-/// The published test part may train: how much of it does is said, and what is held out is the rest.
+/// The published test part may train: how much of it does is said, and what is held out is the
+/// rest.
 #[test]
 fn what_trains_of_the_published_test_part_is_said() {
     let mut dataset = Arc::unwrap_or_clone(citations());

@@ -17,7 +17,8 @@ fn params(settings: &str) -> Params {
     folkmoot_gw_ldp::only().settings(&settings).unwrap()
 }
 
-/// The generated graphs; their nodes bring a 1 and their degree, times `unit`, and the better connected half of them has a class of its own.
+/// The generated graphs; their nodes bring a 1 and their degree, times `unit`, and the better
+/// connected half of them has a class of its own.
 fn with_nodes(unit: f32) -> Arc<Dataset> {
     let mut dataset = Arc::unwrap_or_clone(graphs());
     let degrees: Vec<usize> = dataset
@@ -43,7 +44,8 @@ fn scores(outcome: &Outcome) -> [f64; 2] {
     ["test_accuracy", "test_accuracy@majority_class"].map(|name| number(outcome, name))
 }
 
-/// Three classes of graphs, two of nodes: what is learned decides how wide embeddings are, not what graphs are told apart by.
+/// Three classes of graphs, two of nodes: what is learned decides how wide embeddings are, not what
+/// graphs are told apart by.
 #[test]
 fn nodes_labels_are_learned_in_a_set_of_graphs() {
     let dataset = with_nodes(1.0);
@@ -121,7 +123,8 @@ fn statistics_are_asked_for_once_and_charged() {
     assert_eq!(raw.privacy.len() + 1, federated.privacy.len());
 }
 
-/// One client has nobody to pool with, so its own scale is that of all, and a round less is trained.
+/// One client has nobody to pool with, so its own scale is that of all, and a round less is
+/// trained.
 #[test]
 fn alone_the_scale_of_all_is_ones_own() {
     let dataset = with_nodes(1024.0);

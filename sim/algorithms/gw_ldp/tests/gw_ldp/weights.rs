@@ -41,7 +41,8 @@ fn degrees_are_sent_and_charged_where_nodes_weigh_by_them() {
     let degrees = by_degree.privacy.last().unwrap();
     assert_eq!((degrees.mechanism.as_str(), degrees.releases), ("none: degrees", 6));
     assert_eq!(degrees.epsilon_max_client, f64::INFINITY);
-    // Every comparison of graphs is another, by embeddings and by hops; the embeddings themselves are not.
+    // Every comparison of graphs is another, by embeddings and by hops; the embeddings themselves
+    // are not.
     for path in ["distances.npy", "distances_hops.npy"] {
         assert_ne!(matrix(&uniform, path), matrix(&by_degree, path), "{path}");
     }

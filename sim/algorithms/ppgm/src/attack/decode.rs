@@ -1,14 +1,16 @@
-//! Learned decoders: what left a device tells of the nodes and arcs of its graph, to whoever knows some graphs.
+//! Learned decoders: what left a device tells of the nodes and arcs of its graph, to whoever knows
+//! some graphs.
 //!
 //! The attackers of [`folkmoot_scores::inference`] learn from the nodes of known graphs, a few of
 //! each: from a pair of nodes whether an arc joins them, and from a node among which quarter of the
 //! known nodes its features are. Unlike [`super::structure`] they need not guess that neighbours
 //! are alike.
 //!
-//! Where nodes leave, a node is the row of it that left. Where vectors of the whole graph leave, it is those vectors and its place in the
-//! order of nodes, in which a function's blocks have their addresses; the reference `@places` has the place alone, which tells much, as a
-//! block mostly leads to the next. Whoever finds, by the known graphs, that places alone do better goes by these; what messages tell is what
-//! is found beyond them.
+//! Where nodes leave, a node is the row of it that left. Where vectors of the whole graph leave, it
+//! is those vectors and its place in the order of nodes, in which a function's blocks have their
+//! addresses; the reference `@places` has the place alone, which tells much, as a block mostly
+//! leads to the next. Whoever finds, by the known graphs, that places alone do better goes by
+//! these; what messages tell is what is found beyond them.
 
 use super::messages::{Overheard, Seen};
 use super::structure::nodes;
@@ -23,7 +25,8 @@ use folkmoot_scores::inference::{Attackers, Known, Network, Table, first_best, m
 
 const DECODE: Purpose = Purpose(*b"pp-decod");
 
-/// So many pairs of nodes with an arc and as many without, and so many nodes, are looked at in each graph.
+/// So many pairs of nodes with an arc and as many without, and so many nodes, are looked at in each
+/// graph.
 const SAMPLES: usize = 24;
 
 /// A graph has so many more samples than one that an epoch in so many is enough.
@@ -56,7 +59,8 @@ impl Told {
         }
     }
 
-    /// Of two nodes, the first of which comes before the other, by what does not depend on their order but for their places.
+    /// Of two nodes, the first of which comes before the other, by what does not depend on their
+    /// order but for their places.
     fn pair(&self, u: usize, v: usize) -> Vec<f32> {
         match self {
             Told::Nodes(nodes) => {
@@ -93,7 +97,8 @@ impl Samples {
         self.groups.push(group);
     }
 
-    /// The areas of an attacker chosen by what is known; `None` where there is nothing to choose by.
+    /// The areas of an attacker chosen by what is known; `None` where there is nothing to choose
+    /// by.
     fn guessed_from(
         &self,
         known: Samples,
@@ -186,7 +191,8 @@ impl Thorough {
     }
 }
 
-/// How well somebody decodes what is known, each part of it by the rest, and what is asked: areas under the ROC curve.
+/// How well somebody decodes what is known, each part of it by the rest, and what is asked: areas
+/// under the ROC curve.
 #[derive(Clone, Copy, Debug)]
 struct Decoded {
     known: f64,
@@ -267,7 +273,8 @@ mod tests {
         Vector,
     }
 
-    /// Graphs of 20 nodes in a ring that is cut at some places, or, told by a vector, after every so many nodes.
+    /// Graphs of 20 nodes in a ring that is cut at some places, or, told by a vector, after every
+    /// so many nodes.
     fn graphs(n: u32, plant: Plant, rng: &mut SimRng) -> Vec<(Input, u32, Told)> {
         let mut graphs = Vec::new();
         for group in 0..n {
@@ -351,7 +358,8 @@ mod tests {
         assert!(told[1] > 0.9 && (untold[1] - 0.5).abs() < 0.09, "{told:?} {untold:?}");
     }
 
-    /// A vector tells where rings are cut and what nodes are; their places tell half of the one and nothing of the other.
+    /// A vector tells where rings are cut and what nodes are; their places tell half of the one and
+    /// nothing of the other.
     #[test]
     fn a_vector_of_the_graph_tells_more_than_places_do() {
         let [arcs, features] = decoded(Plant::Vector, 120);

@@ -1,7 +1,7 @@
 //! Linkage: which messages are of one graph, and which graph of a public corpus they are of.
 //!
-//! Every device holds the model, so whoever reads a message can make those of any graph at hand and look for the nearest, by the
-//! cosine. Nothing is learned from labels, and no property is known.
+//! Every device holds the model, so whoever reads a message can make those of any graph at hand and
+//! look for the nearest, by the cosine. Nothing is learned from labels, and no property is known.
 
 use super::messages::Seen;
 use crate::options::Intercept;
@@ -30,14 +30,13 @@ pub(super) struct Search {
 pub(super) enum Entry {
     /// It is looked for.
     Wanted,
-    /// It is not.
     Other,
     /// It is not in the corpus of this query.
     Absent,
 }
 
-/// Searches a corpus for every query, by the cosine; equally near entries come in a random order, over which this is the expectation.
-/// `None` where no query has an entry that is looked for.
+/// Searches a corpus for every query, by the cosine; equally near entries come in a random order,
+/// over which this is the expectation. `None` where no query has an entry that is looked for.
 pub(super) fn search(queries: &Table, corpus: &Table, entry: impl Fn(usize, usize) -> Entry) -> Option<Search> {
     let [near, corpus] = [queries, corpus].map(unit_rows);
     let cosines: Vec<f32> = Tape::with_own(|tape| {
@@ -93,8 +92,9 @@ fn unit_rows(table: &Table) -> Table {
     Table::from_rows(table.rows().map(unit))
 }
 
-/// Links messages of two matches of a graph that validates or tests, and finds other graphs of its class among all graphs; beside
-/// them what a model before training would give away so, and a guess at random.
+/// Links messages of two matches of a graph that validates or tests, and finds other graphs of its
+/// class among all graphs; beside them what a model before training would give away so, and a guess
+/// at random.
 pub(super) fn measure(view: &View<'_>, parameters: &[f32], sheet: &mut Sheet) {
     let initial = view.ppgm.initial(|purpose| view.streams.global(purpose));
     for (parameters, untrained) in [(parameters, false), (initial.as_slice(), true)] {
@@ -187,8 +187,8 @@ mod tests {
         if query == at { Entry::Wanted } else { Entry::Other }
     }
 
-    /// Rows that are the same up to a factor are found; rows that have nothing to do with each other are found by chance: one in
-    /// a hundred, within 4 standard errors of a hundred queries.
+    /// Rows that are the same up to a factor are found; rows that have nothing to do with each
+    /// other are found by chance: one in a hundred, within 4 standard errors of a hundred queries.
     #[test]
     fn what_is_sent_again_is_found_and_what_is_not_is_not() {
         let rows = noise(100, 8, 1);

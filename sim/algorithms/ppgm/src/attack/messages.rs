@@ -11,9 +11,11 @@ use folkmoot_scores::inference::Table;
 const SHADOW: Purpose = Purpose(*b"pp-shado");
 const PARTNER: Purpose = Purpose(*b"pp-partn");
 
-/// The matches that are overheard: of graphs whose properties are known, and of those whose properties are guessed.
+/// The matches that are overheard: of graphs whose properties are known, and of those whose
+/// properties are guessed.
 pub(super) struct Overheard {
-    /// Pairs whose first graph's property is known, in the order in which smaller shadow sets take them.
+    /// Pairs whose first graph's property is known, in the order in which smaller shadow sets take
+    /// them.
     pub(super) known: Vec<Pair>,
     /// Pairs whose first graph's property is guessed: those that validate, then those that test.
     pub(super) targets: Vec<Pair>,
@@ -22,7 +24,8 @@ pub(super) struct Overheard {
 }
 
 impl Overheard {
-    /// One of two pairs of the first `shadow` of the training graphs and of every graph that validates or tests.
+    /// One of two pairs of the first `shadow` of the training graphs and of every graph that
+    /// validates or tests.
     pub(super) fn draw(attack: &Attack, shadow: f64, data: &Data, streams: Streams) -> Overheard {
         let mut rng = streams.global(SHADOW);
         let mut pairs = data.sampler.epoch(&mut rng);

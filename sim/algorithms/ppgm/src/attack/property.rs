@@ -23,9 +23,11 @@ impl Attack {
         }
     }
 
-    /// How well the property is inferred from each interception that the model allows: macro one-vs-rest areas under the ROC curve.
+    /// How well the property is inferred from each interception that the model allows: macro
+    /// one-vs-rest areas under the ROC curve.
     ///
-    /// Classes without a graph that validates or tests, or without another, have no area and are left out of the mean.
+    /// Classes without a graph that validates or tests, or without another, have no area and are
+    /// left out of the mean.
     pub fn infer(
         &self,
         data: &Data,

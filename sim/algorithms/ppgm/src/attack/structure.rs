@@ -5,8 +5,8 @@ use crate::matcher::{Input, Matrix};
 use crate::pairs::{Deployed, Observed};
 use folkmoot_graphs::Pair;
 
-/// How well arcs are told from other pairs of nodes by the cosine of what was sent of the two: the mean over test graphs of the
-/// area under the ROC curve; `None` where no nodes are sent.
+/// How well arcs are told from other pairs of nodes by the cosine of what was sent of the two: the
+/// mean over test graphs of the area under the ROC curve; `None` where no nodes are sent.
 pub fn reconstruct(data: &Data, deployed: &Deployed<'_>) -> Option<f64> {
     if !deployed.matcher.sends_nodes() {
         return None;

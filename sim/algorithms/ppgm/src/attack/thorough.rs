@@ -1,4 +1,5 @@
-//! What else the chosen model's messages give away: they are read once, and every attack runs on what was read.
+//! What else the chosen model's messages give away: they are read once, and every attack runs on
+//! what was read.
 
 use super::linkage;
 use super::messages::{Overheard, Seen, share, views};
@@ -19,7 +20,8 @@ const GUESS: Purpose = Purpose(*b"pp-guess");
 struct Heard {
     overheard: Overheard,
     seen: [Vec<Seen>; 2],
-    /// What numbers of it are called after their own name, where graphs met other partners than they would.
+    /// What numbers of it are called after their own name, where graphs met other partners than
+    /// they would.
     with: String,
 }
 
@@ -136,7 +138,8 @@ impl Thorough {
         sheet.number_if(format!("leak_auc{with}"), last.map(|(_, area)| area));
     }
 
-    /// The best attacker of each interception by what is known to a share, with a row of the table for each that was not.
+    /// The best attacker of each interception by what is known to a share, with a row of the table
+    /// for each that was not.
     fn attack(
         &self,
         attack: &Attack,

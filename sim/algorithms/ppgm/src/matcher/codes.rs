@@ -10,7 +10,6 @@ use folkmoot_learning::{Init, Layout, Parameter, Tape, Var};
 /// What is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ablation {
-    /// Nothing.
     None,
     /// The other's message in the obfuscated representation.
     Obfuscation,
@@ -20,7 +19,8 @@ pub enum Ablation {
     Matching,
 }
 
-/// What follows an attention in the released code: `y = norm(x)`, `norm(y + drop(W drop(relu(V y))))`.
+/// What follows an attention in the released code: `y = norm(x)`,
+/// `norm(y + drop(W drop(relu(V y))))`.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     norms: [LayerNorm; 2],
@@ -79,7 +79,8 @@ impl Attention {
     }
 }
 
-/// PPGM: `g_i = attention(code c_i, H)`, `p_i = attention(their g_i, H)`, `o` the last state of an LSTM over `p_i ‖ their g_i`.
+/// PPGM: `g_i = attention(code c_i, H)`, `p_i = attention(their g_i, H)`, `o` the last state of an
+/// LSTM over `p_i ‖ their g_i`.
 pub struct Codes {
     layout: Layout,
     encoder: Encoder,
@@ -126,8 +127,8 @@ impl Codes {
         }
     }
 
-    /// `p`: what each device's own nodes answer to the other's message, below each other; `theirs` are those messages. Shape
-    /// `(n_devices · m, d)`.
+    /// `p`: what each device's own nodes answer to the other's message, below each other; `theirs`
+    /// are those messages. Shape `(n_devices · m, d)`.
     pub fn matched(&self, tape: &mut Tape<'_>, own: &[Side], theirs: Var, drops: Drops<'_>) -> Var {
         let nodes: Vec<Var> = own.iter().map(|side| side.state).collect();
         match &self.matches {

@@ -1,11 +1,15 @@
-//! EGSC: a teacher that fuses two graphs' vectors level by level, and a student that fuses them once.
+//! EGSC: a teacher that fuses two graphs' vectors level by level, and a student that fuses them
+//! once.
 //!
-//! C. Qin et al. Slow Learning and Fast Inference: Efficient Graph Similarity Computation via Knowledge Distillation. NeurIPS 2021,
-//! as the authors' program has it. Both networks have three GIN layers and a vector of the graph for each; nothing of one graph flows
-//! into the other before these vectors meet, so a device sends them alone, the same in every match. PPGM's table lists the teacher
-//! with models that send nodes: [`Sends::Nodes`] has it that way, its pooling at the service.
+//! C. Qin et al. Slow Learning and Fast Inference: Efficient Graph Similarity Computation via
+//! Knowledge Distillation. NeurIPS 2021, as the authors' program has it. Both networks have three
+//! GIN layers and a vector of the graph for each; nothing of one graph flows into the other before
+//! these vectors meet, so a device sends them alone, the same in every match. PPGM's table lists
+//! the teacher with models that send nodes: [`Sends::Nodes`] has it that way, its pooling at the
+//! service.
 //!
-//! Deviation: batch norm's statistics are of the distinct graphs of a batch, where the program has those of first and second graphs apart.
+//! Deviation: batch norm's statistics are of the distinct graphs of a batch, where the program has
+//! those of first and second graphs apart.
 
 use super::{Drops, Input, Matcher, Range, Side};
 use crate::options::{Egsc as Sizes, Form, Norm, Sends};
@@ -74,7 +78,8 @@ impl Gate {
     }
 }
 
-/// `Σ sigmoid(x_v · tanh(W mean(x))) x_v`, where `x_v` is a node, or that node and `tanh` of its own gate times it.
+/// `Σ sigmoid(x_v · tanh(W mean(x))) x_v`, where `x_v` is a node, or that node and `tanh` of its
+/// own gate times it.
 struct Pool {
     context: Parameter,
     gate: Option<Gate>,

@@ -17,9 +17,10 @@ pub struct Input {
 impl Input {
     /// A graph with the features of its nodes, which are rows `nodes` of `features`.
     ///
-    /// Undirected, the propagation is `D^−1/2 (A + I) D^−1/2` of the graph without directions, a block that follows itself being
-    /// an arc like any other. With `directed` a node reads its successors alone, divided by the roots of both nodes' numbers of
-    /// successors, of which none counts as one. GIN adds neighbours up without any factor.
+    /// Undirected, the propagation is `D^−1/2 (A + I) D^−1/2` of the graph without directions, a
+    /// block that follows itself being an arc like any other. With `directed` a node reads its
+    /// successors alone, divided by the roots of both nodes' numbers of successors, of which none
+    /// counts as one. GIN adds neighbours up without any factor.
     pub fn new(graph: &Graph, features: &Features, nodes: Range<usize>, form: &Form) -> Input {
         let n = graph.n_nodes() as u32;
         // A row of the matrix reads the sources of the arcs that lead to it.
@@ -51,7 +52,8 @@ impl Input {
         Input { csr, features: rows }
     }
 
-    /// A graph by the matrix that it propagates with and its features, of shape `(n_nodes, n_features)`.
+    /// A graph by the matrix that it propagates with and its features, of shape
+    /// `(n_nodes, n_features)`.
     ///
     /// # Panics
     ///
@@ -167,7 +169,8 @@ impl Encoder {
         }
     }
 
-    /// The nodes after every layer, each of shape `(n_nodes, hidden)`, handed to `each`; the last is returned.
+    /// The nodes after every layer, each of shape `(n_nodes, hidden)`, handed to `each`; the last
+    /// is returned.
     pub(super) fn forward<'g>(
         &self,
         tape: &mut Tape<'g>,

@@ -1,10 +1,12 @@
 //! A graph matching network: in each layer nodes attend to the nodes of the other graph.
 //!
-//! Y. Li et al. Graph Matching Networks for Learning the Similarity of Graph Structured Objects. ICML 2019, section 3.3.
-//! <https://arxiv.org/abs/1904.12787>. So devices exchange all their nodes in every layer.
+//! Y. Li et al. Graph Matching Networks for Learning the Similarity of Graph Structured Objects.
+//! ICML 2019, section 3.3. <https://arxiv.org/abs/1904.12787>. So devices exchange all their nodes
+//! in every layer.
 //!
-//! Deviations: a node adds up what its neighbours hold by the same propagation as the other models, with one linear layer and
-//! ReLU in place of two perceptrons; the score is the cosine of the graph vectors.
+//! Deviations: a node adds up what its neighbours hold by the same propagation as the other models,
+//! with one linear layer and ReLU in place of two perceptrons; the score is the cosine of the graph
+//! vectors.
 
 use super::{Drops, Input, Matcher, Range, Side};
 use crate::options::Size;

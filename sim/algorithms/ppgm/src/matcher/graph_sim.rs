@@ -1,10 +1,12 @@
 //! GraphSim: the service reads the similarity matrices of all layers' nodes as pictures.
 //!
-//! Y. Bai et al. Learning-Based Efficient Graph Similarity Computation via Multi-Scale Convolutional Set Matching. AAAI 2020,
-//! section 3. <https://arxiv.org/abs/1809.04440>. For every layer the matrix of products of nodes, in the order of the files (that of the program's
-//! blocks, where the paper takes breadth-first order), is resized to 16 by 16 by bilinear interpolation, and three
-//! convolutions of 3 by 3, each with ReLU and the greatest of 2 by 2, read it; a perceptron reads what is left of all layers.
-//! Resizing is linear in rows and in columns, so nodes are resized before they are multiplied: `R (A Bᵀ) Rᵀ = (R A) (R B)ᵀ`.
+//! Y. Bai et al. Learning-Based Efficient Graph Similarity Computation via Multi-Scale
+//! Convolutional Set Matching. AAAI 2020, section 3. <https://arxiv.org/abs/1809.04440>. For every
+//! layer the matrix of products of nodes, in the order of the files (that of the program's blocks,
+//! where the paper takes breadth-first order), is resized to 16 by 16 by bilinear interpolation,
+//! and three convolutions of 3 by 3, each with ReLU and the greatest of 2 by 2, read it; a
+//! perceptron reads what is left of all layers. Resizing is linear in rows and in columns, so nodes
+//! are resized before they are multiplied: `R (A Bᵀ) Rᵀ = (R A) (R B)ᵀ`.
 
 use super::encoder::Encoder;
 use super::{Drops, Input, Matcher, Range, Side};
@@ -104,7 +106,8 @@ impl GraphSim {
     }
 }
 
-/// Shape `(side, n)`: the matrix that brings `n` values to `side` by linear interpolation between the middles of cells.
+/// Shape `(side, n)`: the matrix that brings `n` values to `side` by linear interpolation between
+/// the middles of cells.
 fn resizing(tape: &mut Tape<'_>, side: usize, n: usize) -> Var {
     tape.constant_with(side, n, |weights| {
         weights.fill(0.0);

@@ -1,15 +1,16 @@
 //! H2MN: neighbourhoods are matched with neighbourhoods.
 //!
-//! Z. Zhang et al. H2MN: Graph Similarity Learning with Hierarchical Hypergraph Matching Networks. KDD 2021.
-//! Each node and what it propagates from are a *hyperedge*. After a graph convolution every layer convolves over hyperedges,
-//! describes each by its nodes, keeps those that rank best by a personalised PageRank, and matches them with the other graph's,
-//! which devices therefore exchange in every layer. A read-out of each layer goes to the service, whose perceptron reads both
-//! devices'. Keeping goes by the defaults of the authors' program: all in all layers but the last, 80 % there; ranks by 10 steps
-//! with a restart of 0.1.
+//! Z. Zhang et al. H2MN: Graph Similarity Learning with Hierarchical Hypergraph Matching Networks.
+//! KDD 2021. Each node and what it propagates from are a *hyperedge*. After a graph convolution
+//! every layer convolves over hyperedges, describes each by its nodes, keeps those that rank best
+//! by a personalised PageRank, and matches them with the other graph's, which devices therefore
+//! exchange in every layer. A read-out of each layer goes to the service, whose perceptron reads
+//! both devices'. Keeping goes by the defaults of the authors' program: all in all layers but the
+//! last, 80 % there; ranks by 10 steps with a restart of 0.1.
 //!
-//! Deviations: hyperedges are neighbourhoods, one of the paper's two ways, since the other draws walks anew whenever a graph is
-//! read; a node takes the plain mean of its hyperedges, where the program divides each by its size once more; the read-outs are
-//! scaled ([`Readout`]).
+//! Deviations: hyperedges are neighbourhoods, one of the paper's two ways, since the other draws
+//! walks anew whenever a graph is read; a node takes the plain mean of its hyperedges, where the
+//! program divides each by its size once more; the read-outs are scaled ([`Readout`]).
 
 use super::perspectives::Perspectives;
 use super::readout::Readout;
@@ -123,8 +124,8 @@ impl H2mn {
         }
     }
 
-    /// The hyperedges that a layer keeps, from the nodes that it has convolved: each the sum of its nodes by their likeness to its
-    /// mean, times its rank. Shape `(n_kept, d)`.
+    /// The hyperedges that a layer keeps, from the nodes that it has convolved: each the sum of its
+    /// nodes by their likeness to its mean, times its rank. Shape `(n_kept, d)`.
     fn pool(&self, tape: &mut Tape<'_>, layer: usize, incidence: &Incidence, nodes: Var) -> Var {
         let start = self.layers[layer].rank.forward(tape, nodes);
         let start = incidence.smooth(tape, start);
@@ -288,7 +289,8 @@ mod tests {
         assert_eq!(tape.value(incidence.outside)[..3], [0.0, 0.0, OUTSIDE]);
     }
 
-    /// The ranking and the description of hyperedges in double precision, with loops; the last layer keeps the four best of five.
+    /// The ranking and the description of hyperedges in double precision, with loops; the last
+    /// layer keeps the four best of five.
     #[test]
     fn hyperedges_are_described_by_their_nodes_and_their_rank() {
         let size = Size {

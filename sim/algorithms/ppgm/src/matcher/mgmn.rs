@@ -1,9 +1,11 @@
 //! MGMN: every node is matched with the whole of the other graph, and graphs are compared besides.
 //!
-//! X. Ling et al. Multilevel Graph Matching Networks for Deep Graph Similarity Learning. TNNLS 2021.
-//! <https://arxiv.org/abs/2007.04395>. Devices exchange their nodes once. What goes to the service is the last states of an LSTM that
-//! reads the matched nodes in both directions, and the greatest value over the nodes of a linear layer: the combination the paper
-//! calls NGMN with BiLSTM and SGNN with FCMax. There are as many perspectives as the hidden width, 100 as in the paper.
+//! X. Ling et al. Multilevel Graph Matching Networks for Deep Graph Similarity Learning. TNNLS
+//! 2021. <https://arxiv.org/abs/2007.04395>. Devices exchange their nodes once. What goes to the
+//! service is the last states of an LSTM that reads the matched nodes in both directions, and the
+//! greatest value over the nodes of a linear layer: the combination the paper calls NGMN with
+//! BiLSTM and SGNN with FCMax. There are as many perspectives as the hidden width, 100 as in the
+//! paper.
 //!
 //! The LSTM reads nodes in the order of the files, so a score depends on that order.
 

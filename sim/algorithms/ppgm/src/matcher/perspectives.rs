@@ -1,15 +1,19 @@
-//! Each row against what it attends to among all rows of the other graph, from several perspectives.
+//! Each row against what it attends to among all rows of the other graph, from several
+//! perspectives.
 //!
-//! X. Ling et al. Multilevel Graph Matching Networks for Deep Graph Similarity Learning. TNNLS 2021, section on node-graph matching.
-//! <https://arxiv.org/abs/2007.04395>. H2MN does the same with hyperedges.
+//! X. Ling et al. Multilevel Graph Matching Networks for Deep Graph Similarity Learning. TNNLS
+//! 2021, section on node-graph matching. <https://arxiv.org/abs/2007.04395>. H2MN does the same
+//! with hyperedges.
 
 use folkmoot_learning::{Init, Layout, Parameter, Tape, Var};
 
-/// Squared lengths below it count as this much, so that a row of zeros resembles nothing, and rows near it have a bounded gradient.
+/// Squared lengths below it count as this much, so that a row of zeros resembles nothing, and rows
+/// near it have a bounded gradient.
 const SHORTEST: f32 = 1e-6;
 
-/// `cos(w_k ∘ x_i, w_k ∘ y_i)` for each row `x_i` and perspective `k`, where `y_i` is the mean of the other graph's rows, each weighted by
-/// its cosine with `x_i`, or not at all where that is negative.
+/// `cos(w_k ∘ x_i, w_k ∘ y_i)` for each row `x_i` and perspective `k`, where `y_i` is the mean of
+/// the other graph's rows, each weighted by its cosine with `x_i`, or not at all where that is
+/// negative.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Perspectives {
     /// `(n_perspectives, d)`
@@ -40,8 +44,8 @@ impl Perspectives {
     }
 }
 
-/// For each own row the sum over the others' of `max(cos, 0)` times the row, divided by their number: what follows is a cosine, so the
-/// sum of the weights does not matter to it.
+/// For each own row the sum over the others' of `max(cos, 0)` times the row, divided by their
+/// number: what follows is a cosine, so the sum of the weights does not matter to it.
 fn attended(tape: &mut Tape<'_>, own: Var, theirs: Var) -> Var {
     let n_others = tape.shape(theirs).0;
     let directions = [own, theirs].map(|rows| of_length_one(tape, rows));

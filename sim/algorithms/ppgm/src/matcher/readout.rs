@@ -1,13 +1,14 @@
 //! A graph's vector: its nodes, weighted by how much they resemble their mean.
 //!
-//! Y. Bai et al. SimGNN: A Neural Network Approach to Fast Graph Similarity Computation. WSDM 2019, section 3.2.
+//! Y. Bai et al. SimGNN: A Neural Network Approach to Fast Graph Similarity Computation. WSDM 2019,
+//! section 3.2.
 
 use folkmoot_learning::{Init, Layout, Parameter, Tape, Var};
 
 /// `Σ σ(h_i · tanh(mean(h) W) / √d) h_i / n`.
 ///
-/// The paper divides by neither: its graphs have ten nodes of width 16. With 90 of width 100 every sigmoid is at its end before
-/// training begins, and stays there.
+/// The paper divides by neither: its graphs have ten nodes of width 16. With 90 of width 100 every
+/// sigmoid is at its end before training begins, and stays there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Readout {
     /// `(d, d)`

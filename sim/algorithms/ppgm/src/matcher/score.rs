@@ -5,7 +5,8 @@ use crate::options::Head;
 use folkmoot_learning::layers::Linear;
 use folkmoot_learning::{Layout, Tape, Var};
 
-/// A cosine, or a perceptron `2 w – w – w/2 – 1` with ReLU and a sigmoid at the end, for representations of width `w`.
+/// A cosine, or a perceptron `2 w – w – w/2 – 1` with ReLU and a sigmoid at the end, for
+/// representations of width `w`.
 #[derive(Clone, Debug)]
 pub(super) struct Scorer {
     layers: Option<[Linear; 3]>,

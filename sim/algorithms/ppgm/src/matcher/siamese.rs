@@ -1,7 +1,8 @@
 //! SGNN: two devices encode their graphs alike, and the service compares the vectors.
 //!
-//! The vector is the greatest value over the nodes of a linear layer (the FCMax read-out of X. Ling et al. Multilevel Graph
-//! Matching Networks for Deep Graph Similarity Learning. TNNLS 2021); PPGM's paper does not say which read-out it has.
+//! The vector is the greatest value over the nodes of a linear layer (the FCMax read-out of X. Ling
+//! et al. Multilevel Graph Matching Networks for Deep Graph Similarity Learning. TNNLS 2021);
+//! PPGM's paper does not say which read-out it has.
 
 use super::codes::Block;
 use super::encoder::Encoder;

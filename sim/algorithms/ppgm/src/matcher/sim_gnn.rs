@@ -1,11 +1,12 @@
-//! SimGNN: the service compares two graph vectors by a tensor network, and nodes by a histogram of their products.
+//! SimGNN: the service compares two graph vectors by a tensor network, and nodes by a histogram of
+//! their products.
 //!
-//! Y. Bai et al. SimGNN: A Neural Network Approach to Fast Graph Similarity Computation. WSDM 2019, sections 3.2 to 3.4.
-//! <https://arxiv.org/abs/1808.05689>. K = 16 slices and 16 bins, as there. The last row of what a device sends is its graph
-//! vector, the others are its nodes.
+//! Y. Bai et al. SimGNN: A Neural Network Approach to Fast Graph Similarity Computation. WSDM 2019,
+//! sections 3.2 to 3.4. <https://arxiv.org/abs/1808.05689>. K = 16 slices and 16 bins, as there.
+//! The last row of what a device sends is its graph vector, the others are its nodes.
 //!
-//! Deviations: products of nodes are divided by the root of the width, as attention does it, and the graph vector by the number of
-//! nodes; see [`Readout`] for why.
+//! Deviations: products of nodes are divided by the root of the width, as attention does it, and
+//! the graph vector by the number of nodes; see [`Readout`] for why.
 
 use super::encoder::Encoder;
 use super::readout::Readout;
@@ -48,7 +49,8 @@ impl SimGnn {
         }
     }
 
-    /// The shares of node pairs by the sigmoid of their products, in equal bins of 0..1; no gradient passes.
+    /// The shares of node pairs by the sigmoid of their products, in equal bins of 0..1; no
+    /// gradient passes.
     fn histogram(&self, tape: &mut Tape<'_>, first: Var, second: Var) -> Var {
         let (first, second) = (tape.detach(first), tape.detach(second));
         let products = tape.matmul_transposed(first, second);

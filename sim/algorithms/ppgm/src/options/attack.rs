@@ -1,12 +1,13 @@
 //! The eavesdropper and its attacks, as a card names them.
 
 use super::Choice;
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 use folkmoot_scores::inference::Attackers;
 
-/// What the eavesdropper reads. `g` is a device's message to the other, `o` that to the service; of a message of several rows the
-/// mean is read, but for `AllG`, and that of SimGNN's nodes beside its graph vector. Where there is no message to the other device, only `o` is read.
-#[part]
+/// What the eavesdropper reads. `g` is a device's message to the other, `o` that to the service; of
+/// a message of several rows the mean is read, but for `AllG`, and that of SimGNN's nodes beside
+/// its graph vector. Where there is no message to the other device, only `o` is read.
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Intercept {
     /// Both messages.
@@ -20,7 +21,8 @@ pub enum Intercept {
     Random,
     /// Every row of the message to the other device; where it has a row for every node, as `G`.
     AllG,
-    /// All that a match sends: every row of both devices' messages, as `AllG`, both messages to the service, and the score.
+    /// All that a match sends: every row of both devices' messages, as `AllG`, both messages to the
+    /// service, and the score.
     Everything,
 }
 
@@ -48,54 +50,59 @@ impl Intercept {
 }
 
 /// Of what the shadow set is a share.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShadowOf {
     /// Of the training graphs: the attacker knows variants of most functions.
     #[default]
     Graphs,
-    /// Of the training graphs as well, but taken function by function: the attacker knows all variants of a few.
+    /// Of the training graphs as well, but taken function by function: the attacker knows all
+    /// variants of a few.
     Classes,
 }
 
 /// The attacker.
-#[part]
+#[component]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attack {
     /// Which property is inferred, such as `level`; all of them together where it is left out.
     pub property: Option<String>,
-    /// What `attack_auc` is measured on; all others have their own name, but for `Everything`, which is read only if it is this.
+    /// What `attack_auc` is measured on; all others have their own name, but for `Everything`,
+    /// which is read only if it is this.
     pub intercept: Intercept,
     /// The share of the training graphs whose properties the attacker knows.
-    #[part(default = 0.1, above = 0, at_most = 1)]
+    #[component(default = 0.1, above = 0, at_most = 1)]
     pub shadow: f64,
     /// How they are chosen.
     pub shadow_of: ShadowOf,
-    /// Whether every number is brought to mean 0 and variance 1 over the shadow set before it is read.
-    #[part(default = true)]
+    /// Whether every number is brought to mean 0 and variance 1 over the shadow set before it is
+    /// read.
+    #[component(default = true)]
     pub standardise: bool,
     /// Linear layers of the attacker's perceptron, of the models' hidden width.
-    #[part(default = 3, in = 1..=8)]
+    #[component(default = 3, in = 1..=8)]
     pub layers: u32,
     /// The attacker's epochs.
-    #[part(default = 100, in = 1..=100_000)]
+    #[component(default = 100, in = 1..=100_000)]
     pub epochs: u32,
     /// The attacker's rate of Adam.
-    #[part(default = 0.001, above = 0, in = 1e-8..=10, alias = "rate")]
+    #[component(default = 0.001, above = 0, in = 1e-8..=10, alias = "rate")]
     pub learning_rate: f64,
     /// Graphs a step of the attacker.
-    #[part(default = 32, in = 1..=10_000)]
+    #[component(default = 32, in = 1..=10_000)]
     pub batch: u32,
-    /// `Last`: the attacker after all its epochs guesses all graphs that validate and test, as the text says. `BestValidation`: the
-    /// attacker after the epoch in which it guesses those that validate best guesses those that test.
-    #[part(default = Choice::Last)]
+    /// `Last`: the attacker after all its epochs guesses all graphs that validate and test, as the
+    /// text says. `BestValidation`: the attacker after the epoch in which it guesses those that
+    /// validate best guesses those that test.
+    #[component(default = Choice::Last)]
     pub choice: Choice,
-    /// The attack is measured after every so many epochs of training besides; 0: before the first and with the chosen model alone.
+    /// The attack is measured after every so many epochs of training besides; 0: before the first
+    /// and with the chosen model alone.
     pub every: u32,
 }
 
 /// Whom every graph of interest meets.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partner {
     /// Itself, as where both clients hold it.
@@ -115,7 +122,7 @@ impl Partner {
 }
 
 /// Which properties are inferred.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inferred {
     /// That of the plain attacker.
@@ -123,42 +130,49 @@ pub enum Inferred {
     Attacked,
     /// That, and each part of the joint property by itself, such as the level.
     Each,
-    /// Those, and what a decoder would begin with: among which quarter of the training graphs a graph falls by its nodes, edges and
-    /// independent cycles, and by the mean of each feature of its nodes.
+    /// Those, and what a decoder would begin with: among which quarter of the training graphs a
+    /// graph falls by its nodes, edges and independent cycles, and by the mean of each feature of
+    /// its nodes.
     Structure,
 }
 
 /// Attacks on the chosen model besides the plain one, after training; by default there are none.
 ///
-/// The messages of one match of every graph are read once. Each share in `shadows` then has its own attackers, those of
-/// `attackers` and the plain one's perceptron stopped early, on every interception; `attacks.csv` has a row for each, and which was
-/// chosen by what its attacker knew. `leak_auc` is the chosen one's over all interceptions: an eavesdropper may leave unread what
+/// The messages of one match of every graph are read once. Each share in `shadows` then has its own
+/// attackers, those of `attackers` and the plain one's perceptron stopped early, on every
+/// interception; `attacks.csv` has a row for each, and which was chosen by what its attacker knew.
+/// `leak_auc` is the chosen one's over all interceptions: an eavesdropper may leave unread what
 /// does not help.
-#[part(rules)]
+#[component(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thorough {
-    /// Shares of the training graphs whose properties are known, each with its own attackers; none: no such attack.
-    #[part(above = 0, at_most = 1)]
+    /// Shares of the training graphs whose properties are known, each with its own attackers; none:
+    /// no such attack.
+    #[component(above = 0, at_most = 1)]
     pub shadows: Vec<f64>,
     /// What is read. Of an interception that a model does not allow nothing is said.
-    #[part(default = vec![Intercept::G, Intercept::O, Intercept::Concat, Intercept::AllG, Intercept::Everything])]
+    #[component(default = vec![Intercept::G, Intercept::O, Intercept::Concat, Intercept::AllG, Intercept::Everything])]
     pub intercepts: Vec<Intercept>,
-    /// Partners whom graphs meet in matches that are read besides, for the plain attacker's property: what mixing a new graph into every
-    /// message to the service hides. `leak_auc_o_with_itself` beside `leak_auc_o`.
+    /// Partners whom graphs meet in matches that are read besides, for the plain attacker's
+    /// property: what mixing a new graph into every message to the service hides.
+    /// `leak_auc_o_with_itself` beside `leak_auc_o`.
     pub partners: Vec<Partner>,
     /// Which properties are inferred.
     pub properties: Inferred,
     /// Who infers.
     pub attackers: Attackers,
-    /// Whether messages are linked with each other and searched in a corpus of all graphs, by those who hold the model.
+    /// Whether messages are linked with each other and searched in a corpus of all graphs, by those
+    /// who hold the model.
     pub linkage: bool,
-    /// Whether arcs and features of nodes are decoded by those who know the plain attacker's shadow set: from nodes where they leave, else
-    /// from the vectors that leave and the places of nodes in their order, beside what the places tell by themselves.
+    /// Whether arcs and features of nodes are decoded by those who know the plain attacker's shadow
+    /// set: from nodes where they leave, else from the vectors that leave and the places of nodes
+    /// in their order, beside what the places tell by themselves.
     pub decode: bool,
-    /// Whether pairs of a graph with itself, or with another that is the same number for number, are left out of a second score of
-    /// similarity, `similarity_auc_distinct`.
+    /// Whether pairs of a graph with itself, or with another that is the same number for number,
+    /// are left out of a second score of similarity, `similarity_auc_distinct`.
     pub distinct: bool,
-    /// Whether what was read is kept, as `intercepted.npy`, with what each row is in `intercepted.csv`.
+    /// Whether what was read is kept, as `intercepted.npy`, with what each row is in
+    /// `intercepted.csv`.
     pub messages: bool,
 }
 

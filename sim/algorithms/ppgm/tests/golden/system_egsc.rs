@@ -1,4 +1,5 @@
-//! EGSC's networks: vectors, scores and gradients of pairs, and steps of training with and without a teacher.
+//! EGSC's networks: vectors, scores and gradients of pairs, and steps of training with and without
+//! a teacher.
 
 use folkmoot_checks::golden::{Case, Got, Mismatch, Nothing};
 use folkmoot_draws::Streams;
@@ -73,7 +74,8 @@ fn network(teaches: bool, rec_head: bool) -> Egsc {
     Egsc::new(&form, role, 3)
 }
 
-/// The script's weights: all but those of batch norm and the epsilons are drawn in the order in which they were created.
+/// The script's weights: all but those of batch norm and the epsilons are drawn in the order in
+/// which they were created.
 fn weights(network: &Egsc) -> Vec<f32> {
     let (layout, mut k) = (network.layout(), 0);
     let mut model = vec![0.0; layout.len()];

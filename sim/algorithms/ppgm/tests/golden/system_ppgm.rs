@@ -36,7 +36,8 @@ struct Inputs {
     weights: Weights,
 }
 
-/// The names of our parameters and of the file's; those of the joint projections come in three parts.
+/// The names of our parameters and of the file's; those of the joint projections come in three
+/// parts.
 const CONVS: [[&str; 4]; 2] = [
     ["convs.0.weight", "convs.0.lin.weight", "convs.0.bias", "convs.0.bias"],
     ["convs.1.weight", "convs.1.lin.weight", "convs.1.bias", "convs.1.bias"],

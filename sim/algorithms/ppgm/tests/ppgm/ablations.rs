@@ -21,8 +21,8 @@ fn assert_close(a: &[f32], b: &[f32]) {
     assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5), "{a:?} and {b:?}");
 }
 
-/// The obfuscated representation of PPGM does not depend on the message that its own device has sent; without obfuscation it has that
-/// message's rows where PPGM has the other's.
+/// The obfuscated representation of PPGM does not depend on the message that its own device has
+/// sent; without obfuscation it has that message's rows where PPGM has the other's.
 #[test]
 fn without_obfuscation_a_device_reads_its_own_message_beside_its_matches() {
     let dataset = functions(20, 1.0, 2);

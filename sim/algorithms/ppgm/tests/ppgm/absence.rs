@@ -32,8 +32,8 @@ fn play_with_absence(model: Model, deployment: Deployment, network: impl Network
     play_in(&world, &dataset, &params, Options::default())
 }
 
-/// What is begun is scored or lost; the more often a device tries, the less is lost. Where devices exchange nothing, an invitation
-/// takes the place of the first message.
+/// What is begun is scored or lost; the more often a device tries, the less is lost. Where devices
+/// exchange nothing, an invitation takes the place of the first message.
 #[test]
 fn absence_costs_scores_and_retries_win_some_back() {
     for model in [Model::Ppgm, Model::Sgnn] {
@@ -56,7 +56,8 @@ fn absence_costs_scores_and_retries_win_some_back() {
     }
 }
 
-/// Patience of 10 s has room for ten repeats a second apart on each side, and one that was under way when it ended.
+/// Patience of 10 s has room for ten repeats a second apart on each side, and one that was under
+/// way when it ended.
 #[test]
 fn nothing_is_repeated_for_a_match_that_was_given_up() {
     let deployment = Deployment {

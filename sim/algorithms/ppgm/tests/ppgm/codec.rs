@@ -1,10 +1,11 @@
-//! What devices send in a match as a codec packs it: its bytes, what is read of it, and what cannot pack it.
+//! What devices send in a match as a codec packs it: its bytes, what is read of it, and what cannot
+//! pack it.
 
 use super::*;
 use folkmoot_codecs::{Codec, Half, Rounding, TopK, Uniform};
-use folkmoot_parts::{Chosen, Part, Value};
+use folkmoot_parts::{Chosen, Component, Value};
 
-fn with(model: Model, codec: impl Codec + Part) -> Params {
+fn with(model: Model, codec: impl Codec + Component) -> Params {
     Params {
         codec: Chosen::new(codec),
         ..params(model)

@@ -1,4 +1,5 @@
-//! EGSC's teacher and student in PPGM's protocol: their sizes, what must hold for any weights, what a teacher adds, and what leaks.
+//! EGSC's teacher and student in PPGM's protocol: their sizes, what must hold for any weights, what
+//! a teacher adds, and what leaks.
 
 use super::*;
 use folkmoot_learning::Csr;
@@ -24,7 +25,8 @@ fn built(model: Model, egsc: Egsc, n_features: usize) -> Box<dyn Matcher> {
     matcher::build(model, &Size::default(), &form, n_features)
 }
 
-/// By the sums over the layers of both networks: GIN with its epsilon and batch norm, pools, fusions, heads.
+/// By the sums over the layers of both networks: GIN with its epsilon and batch norm, pools,
+/// fusions, heads.
 #[test]
 fn networks_have_the_parameters_that_their_layers_count() {
     let wide = Egsc {
@@ -110,7 +112,8 @@ fn the_order_of_nodes_does_not_matter_and_that_of_graphs_only_where_a_card_says_
     }
 }
 
-/// What the service pools is what devices would have pooled, so both forms of the teacher score alike.
+/// What the service pools is what devices would have pooled, so both forms of the teacher score
+/// alike.
 #[test]
 fn a_teacher_who_is_sent_nodes_scores_as_one_who_is_sent_vectors() {
     let pairs = [[0, 2], [2, 0], [1, 1]];
@@ -133,7 +136,8 @@ fn a_cosine_is_the_students_alone() {
     );
 }
 
-/// Statistics move where there is batch norm, and a batch is the same on one tape as it is with whatever threads there are.
+/// Statistics move where there is batch norm, and a batch is the same on one tape as it is with
+/// whatever threads there are.
 #[test]
 fn running_statistics_are_part_of_the_model() {
     let dataset = functions(20, 1.0, 2);
@@ -153,7 +157,8 @@ fn running_statistics_are_part_of_the_model() {
     }
 }
 
-/// A student that is taught is another than one that is not, its teacher has learned, and the measure of a teacher is kept.
+/// A student that is taught is another than one that is not, its teacher has learned, and the
+/// measure of a teacher is kept.
 #[test]
 fn a_student_follows_its_teacher() {
     let dataset = functions(60, 0.3, 2);
@@ -188,8 +193,9 @@ fn a_second_head_learns_from_what_is_of_both_graphs() {
     assert_eq!(broken, ["form.egsc.rec_head"]);
 }
 
-/// The property of a graph is in the vector that leaves its device where variants bear marks, and is guessed by chance where they
-/// bear none. Arcs are asked for where nodes leave; a cosine finds few, a learned decoder more (`thorough`).
+/// The property of a graph is in the vector that leaves its device where variants bear marks, and
+/// is guessed by chance where they bear none. Arcs are asked for where nodes leave; a cosine finds
+/// few, a learned decoder more (`thorough`).
 #[test]
 fn vectors_of_levels_give_marks_away_and_nothing_else() {
     for (effect, found) in [(1.0, true), (0.0, false)] {
@@ -235,7 +241,8 @@ fn by_edits(model: Model, epochs: u32) -> (Arc<Dataset>, Params) {
     (Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap()), params)
 }
 
-/// Distances are exact, similarities follow from them, and an epoch has each training graph on both sides.
+/// Distances are exact, similarities follow from them, and an epoch has each training graph on both
+/// sides.
 #[test]
 fn similarities_are_those_of_exact_distances() {
     let (dataset, params) = by_edits(ALONE, 0);

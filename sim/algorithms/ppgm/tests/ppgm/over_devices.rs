@@ -10,7 +10,8 @@ use folkmoot_rounds::Protocol;
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
-/// Federated rounds get as good a model as the start is bad, and the same one with any number of threads.
+/// Federated rounds get as good a model as the start is bad, and the same one with any number of
+/// threads.
 #[test]
 fn devices_train_together() {
     let dataset = functions(60, 0.3, 2);

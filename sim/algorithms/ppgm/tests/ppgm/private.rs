@@ -1,4 +1,5 @@
-//! SGNN whose vectors are private: what the ledger says, what noise hides, and what training with it keeps.
+//! SGNN whose vectors are private: what the ledger says, what noise hides, and what training with
+//! it keeps.
 
 use super::thorough::{play, thorough};
 use super::{find, functions, number, params, system};
@@ -23,7 +24,8 @@ fn the_ledger_has_the_budget_of_every_vector() {
     assert_eq!(row.epsilon_per_release, 50.0, "{row:?}");
 }
 
-/// Vectors have length 1, and noise the scale of two of them at their farthest in the sum of 16 numbers.
+/// Vectors have length 1, and noise the scale of two of them at their farthest in the sum of 16
+/// numbers.
 #[test]
 fn a_vector_has_length_1_and_noise_the_scale_of_its_budget() {
     let dataset = functions(40, 0.3, 2);
@@ -44,7 +46,8 @@ fn a_vector_has_length_1_and_noise_the_scale_of_its_budget() {
     }
 }
 
-/// A budget without end hides nothing of the marks, a small one all, and with them what graphs have in common.
+/// A budget without end hides nothing of the marks, a small one all, and with them what graphs have
+/// in common.
 #[test]
 fn noise_hides_marks_and_likeness_alike() {
     let inferring = || Thorough {
@@ -68,7 +71,8 @@ fn noise_hides_marks_and_likeness_alike() {
     assert!(find(&hushed, "leak_auc_g[shadow=1]").is_none());
 }
 
-/// At a budget under which a vector is half noise, whoever has trained with it tells functions apart at least as well.
+/// At a budget under which a vector is half noise, whoever has trained with it tells functions
+/// apart at least as well.
 #[test]
 fn training_may_see_the_noise() {
     let dataset = functions(60, 0.3, 2);

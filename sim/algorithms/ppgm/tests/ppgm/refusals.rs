@@ -1,4 +1,5 @@
-//! What is refused, and with which words: settings, data that do not suit, and training that leaves no numbers.
+//! What is refused, and with which words: settings, data that do not suit, and training that leaves
+//! no numbers.
 
 use super::{functions, one_each, params, system};
 use folkmoot_draws::Streams;
@@ -95,7 +96,8 @@ fn an_attack_without_attackers_is_refused() {
     assert_eq!(fields, ["thorough.intercepts", "thorough.attackers"]);
 }
 
-/// Of two compilers one has functions of other sizes alone, which the reader leaves out; its value is still in the list.
+/// Of two compilers one has functions of other sizes alone, which the reader leaves out; its value
+/// is still in the list.
 #[test]
 fn a_property_without_two_values_among_the_graphs_is_refused() {
     let whole = functions(30, 1.0, 1).as_ref().clone();

@@ -1,4 +1,5 @@
-//! Attacks on what was read once: they find what was planted and nothing else, and leave the run as it is.
+//! Attacks on what was read once: they find what was planted and nothing else, and leave the run as
+//! it is.
 
 use super::{find, functions, number, params, play_in, system};
 use folkmoot_draws::{Purpose, Streams};
@@ -68,8 +69,9 @@ fn inferring() -> Thorough {
     }
 }
 
-/// The area is 1/2 within 4 standard errors where variants bear no mark, whoever is chosen; where they do, who knows more graphs is
-/// surer of them, and who reads everything knows at least what the best reader of one message knows but for the error of choosing.
+/// The area is 1/2 within 4 standard errors where variants bear no mark, whoever is chosen; where
+/// they do, who knows more graphs is surer of them, and who reads everything knows at least what
+/// the best reader of one message knows but for the error of choosing.
 #[test]
 fn the_chosen_attacker_finds_marks_and_nothing_else() {
     let marked = play(1.0, &thorough(Model::Ppgm, inferring()));
@@ -100,7 +102,8 @@ fn the_chosen_attacker_finds_marks_and_nothing_else() {
     }
 }
 
-/// Five interceptions, two shares, the joint property and its two parts, and four attackers of whom one is chosen.
+/// Five interceptions, two shares, the joint property and its two parts, and four attackers of whom
+/// one is chosen.
 #[test]
 fn every_attack_is_a_row_of_the_table() {
     let outcome = play(1.0, &thorough(Model::Ppgm, inferring()));
@@ -123,8 +126,9 @@ fn every_attack_is_a_row_of_the_table() {
     assert!(number(&outcome, "leak_auc_everything[shadow=1]") > 0.6);
 }
 
-/// What a siamese network sends of a graph is the same whomever it meets. In PPGM the other graph is mixed in: where it is always the same
-/// one, marks are found at least as well, and where there are none, nothing is.
+/// What a siamese network sends of a graph is the same whomever it meets. In PPGM the other graph
+/// is mixed in: where it is always the same one, marks are found at least as well, and where there
+/// are none, nothing is.
 #[test]
 fn who_is_met_is_all_that_differs() {
     let meeting = |model, effect| {
@@ -191,8 +195,8 @@ fn a_thorough_attack_leaves_the_rest_as_it_is() {
     assert_eq!(rest, without.summary.iter().collect::<Vec<_>>());
 }
 
-/// Each graph that trains once, then each that validates or tests; a row is both messages of 3 rows of 16 numbers, both results
-/// and the score.
+/// Each graph that trains once, then each that validates or tests; a row is both messages of 3 rows
+/// of 16 numbers, both results and the score.
 #[test]
 fn messages_are_kept_with_what_they_are() {
     let keeping = Thorough {
@@ -219,8 +223,8 @@ fn messages_are_kept_with_what_they_are() {
     );
 }
 
-/// A message that is the same in every match names its graph, but where two graphs are the same; under much noise it names none. Of
-/// about a hundred graphs one is found by chance.
+/// A message that is the same in every match names its graph, but where two graphs are the same;
+/// under much noise it names none. Of about a hundred graphs one is found by chance.
 #[test]
 fn messages_are_linked_where_they_are_the_same_and_not_under_noise() {
     let linking = Thorough {
@@ -240,7 +244,8 @@ fn messages_are_linked_where_they_are_the_same_and_not_under_noise() {
     assert!(number(&noisy, "find_o_top_1") < 0.06, "{:?}", noisy.summary);
 }
 
-/// Functions of one variant match themselves alone: no pair of two graphs is left that matches, and no area.
+/// Functions of one variant match themselves alone: no pair of two graphs is left that matches, and
+/// no area.
 #[test]
 fn pairs_of_a_graph_with_itself_can_be_left_out() {
     let distinct = Thorough {
@@ -271,8 +276,8 @@ fn the_plain_attacker_may_read_everything() {
     );
 }
 
-/// What graphs' nodes are like on the mean is read off messages as they are, and off noise neither that nor any count. An attention is
-/// a mean, which does not tell how many there are.
+/// What graphs' nodes are like on the mean is read off messages as they are, and off noise neither
+/// that nor any count. An attention is a mean, which does not tell how many there are.
 #[test]
 fn means_are_read_off_messages_and_not_off_noise() {
     let counting = || Thorough {

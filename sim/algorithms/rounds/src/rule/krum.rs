@@ -1,17 +1,19 @@
 //! The updates that lie among their likes.
 
 use super::{Rule, Updates};
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 
-/// The mean of the `chosen` updates with the least scores; with one it is Krum, with more Multi-Krum. An update's score is the sum of its
-/// squared distances to the `n − faulty − 2` others that are nearest to it, over all numbers of the model; of equals the first client is chosen.
+/// The mean of the `chosen` updates with the least scores; with one it is Krum, with more
+/// Multi-Krum. An update's score is the sum of its squared distances to the `n − faulty − 2` others
+/// that are nearest to it, over all numbers of the model; of equals the first client is chosen.
 ///
-/// With `n` updates of which up to `faulty` are whatever somebody wants, `n ≥ 2 faulty + 3`. Every update counts alike, whatever the card's
-/// `weighting`. Distances are those of the updates, each times its discount.
+/// With `n` updates of which up to `faulty` are whatever somebody wants, `n ≥ 2 faulty + 3`. Every
+/// update counts alike, whatever the card's `weighting`. Distances are those of the updates, each
+/// times its discount.
 ///
-/// P. Blanchard, E. M. El Mhamdi, R. Guerraoui, J. Stainer. Machine Learning with Adversaries: Byzantine Tolerant Gradient Descent. NIPS
-/// 2017, section 4.
-#[part(
+/// P. Blanchard, E. M. El Mhamdi, R. Guerraoui, J. Stainer. Machine Learning with Adversaries:
+/// Byzantine Tolerant Gradient Descent. NIPS 2017, section 4.
+#[component(
     name = "Krum",
     about = "the updates that lie among their likes: Krum and Multi-Krum (Blanchard et al. 2017)",
     rules
@@ -19,10 +21,11 @@ use folkmoot_parts::{Rules, part};
 #[derive(Clone, Copy, Debug)]
 pub struct Krum {
     /// So many updates may be wrong.
-    #[part(default = 1, in = 0..=1_000_000)]
+    #[component(default = 1, in = 0..=1_000_000)]
     pub faulty: u32,
-    /// Updates that are chosen; at most `faulty + 1`, so that the least number of updates has as many.
-    #[part(default = 1, in = 1..=1_000_000)]
+    /// Updates that are chosen; at most `faulty + 1`, so that the least number of updates has as
+    /// many.
+    #[component(default = 1, in = 1..=1_000_000)]
     pub chosen: u32,
 }
 

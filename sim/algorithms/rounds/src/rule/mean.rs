@@ -2,12 +2,14 @@
 
 use super::{Rule, Updates};
 use folkmoot_learning::Average;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
-/// `Σ w d x / Σ w`, with the weight `w` and the discount `d` of an update `x`: FedAvg, and FedBuff with discounts.
+/// `Σ w d x / Σ w`, with the weight `w` and the discount `d` of an update `x`: FedAvg, and FedBuff
+/// with discounts.
 ///
-/// H. B. McMahan et al. Communication-Efficient Learning of Deep Networks from Decentralized Data. AISTATS 2017, algorithm 1.
-#[part(name = "Mean", about = "the weighted mean of the updates (McMahan et al. 2017)")]
+/// H. B. McMahan et al. Communication-Efficient Learning of Deep Networks from Decentralized Data.
+/// AISTATS 2017, algorithm 1.
+#[component(name = "Mean", about = "the weighted mean of the updates (McMahan et al. 2017)")]
 #[derive(Clone, Copy, Debug)]
 pub struct Mean {}
 

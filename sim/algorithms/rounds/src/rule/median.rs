@@ -1,16 +1,18 @@
 //! The median of each coordinate.
 
 use super::{Rule, Updates};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
-/// For each number of the model, the median of the updates' numbers; of an even number of them the mean of the two in the middle.
+/// For each number of the model, the median of the updates' numbers; of an even number of them the
+/// mean of the two in the middle.
 ///
-/// As long as fewer than half of the updates are wrong, each number stays within the range of the others'. Every update counts alike,
-/// whatever the card's `weighting`: a weight is the client's own word. A number that does not learn is treated like any other.
+/// As long as fewer than half of the updates are wrong, each number stays within the range of the
+/// others'. Every update counts alike, whatever the card's `weighting`: a weight is the client's
+/// own word. A number that does not learn is treated like any other.
 ///
-/// D. Yin, Y. Chen, K. Ramchandran, P. Bartlett. Byzantine-Robust Distributed Learning: Towards Optimal Statistical Rates. ICML 2018,
-/// definition 1.
-#[part(name = "Median", about = "the median of each coordinate (Yin et al. 2018)")]
+/// D. Yin, Y. Chen, K. Ramchandran, P. Bartlett. Byzantine-Robust Distributed Learning: Towards
+/// Optimal Statistical Rates. ICML 2018, definition 1.
+#[component(name = "Median", about = "the median of each coordinate (Yin et al. 2018)")]
 #[derive(Clone, Copy, Debug)]
 pub struct Median {}
 

@@ -1,24 +1,26 @@
 //! The mean of changes that are no longer than a bound.
 
 use super::{Rule, Updates};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
-/// `base + Σ w d min(1, bound / ‖x − base‖) (x − base) / Σ w`, with the weight `w` and the discount `d` of an update `x`.
+/// `base + Σ w d min(1, bound / ‖x − base‖) (x − base) / Σ w`, with the weight `w` and the discount
+/// `d` of an update `x`.
 ///
-/// The norm is Euclidean, over all numbers that learn. Those that do not, such as running statistics, are cut to the same bound by
-/// their own norm: in one norm with the others they would decide how much may be learned, and without a bound one client could set
-/// them at will. A discount shrinks what has been cut.
+/// The norm is Euclidean, over all numbers that learn. Those that do not, such as running
+/// statistics, are cut to the same bound by their own norm: in one norm with the others they would
+/// decide how much may be learned, and without a bound one client could set them at will. A
+/// discount shrinks what has been cut.
 ///
-/// Z. Sun, P. Kairouz, A. T. Suresh, H. B. McMahan. Can You Really Backdoor Federated Learning? 2019, section 3.
-/// <https://arxiv.org/abs/1911.07963>
-#[part(
+/// Z. Sun, P. Kairouz, A. T. Suresh, H. B. McMahan. Can You Really Backdoor Federated Learning?
+/// 2019, section 3. <https://arxiv.org/abs/1911.07963>
+#[component(
     name = "NormClip",
     about = "the weighted mean of changes cut to a length (Sun et al. 2019)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct NormClip {
     /// The greatest length of a change.
-    #[part(default = 1.0, above = 0)]
+    #[component(default = 1.0, above = 0)]
     pub bound: f64,
 }
 

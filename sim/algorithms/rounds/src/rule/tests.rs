@@ -101,7 +101,8 @@ fn krum_takes_whoever_lies_among_its_likes_and_of_equals_the_first() {
     // Scores: 0: 1 + 4 + 9, 1: 1 + 1 + 4, 2: 1 + 1 + 4, 4: 1 + 4 + 9, 3: 1 + 1 + 4.
     assert_eq!(krum(1, 1, &values), 1.0);
     assert_eq!(krum(1, 2, &values), 1.5);
-    // Squares, not lengths, with the two nearest: 9 + 9 is less than 0 + 25, and 3 + 3 is more than 0 + 5.
+    // Squares, not lengths, with the two nearest: 9 + 9 is less than 0 + 25, and 3 + 3 is more than
+    // 0 + 5.
     assert_eq!(krum(1, 1, &[8.0, -3.0, 3.0, 0.0, 8.0]), 0.0);
     assert_eq!(Krum { faulty: 1, chosen: 1 }.fewest(), 5);
     use folkmoot_parts::Value;
@@ -110,7 +111,8 @@ fn krum_takes_whoever_lies_among_its_likes_and_of_equals_the_first() {
 }
 
 proptest! {
-    /// However wrong, one update in five does not make Krum's leave the others' range, nor a median.
+    /// However wrong, one update in five does not make Krum's leave the others' range, nor a
+    /// median.
     #[test]
     fn robust_rules_stay_within_the_sound(sound in prop::collection::vec(-1.0f32..1.0, 4..9), wrong in -1e30f32..1e30, at in 0usize..4) {
         let mut all = sound.clone();
@@ -123,7 +125,8 @@ proptest! {
         }
     }
 
-    /// Half of the updates, less one, may be anything: each number stays within what the others sent.
+    /// Half of the updates, less one, may be anything: each number stays within what the others
+    /// sent.
     #[test]
     fn a_trimmed_mean_stays_within_the_sound(sound in prop::collection::vec(-1.0f32..1.0, 3..9), wrong in -1e30f32..1e30) {
         let f = (sound.len() - 1) / 2;

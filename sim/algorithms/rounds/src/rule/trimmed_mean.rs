@@ -1,29 +1,32 @@
 //! The mean without the extremes of each coordinate.
 
 use super::{Rule, Updates};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
-/// For each number of the model, the mean of what is left when the `f` least and the `f` greatest of the updates' numbers are cut,
-/// where `f` is the share of the updates, rounded down, but at least 1 unless the share is 0.
+/// For each number of the model, the mean of what is left when the `f` least and the `f` greatest
+/// of the updates' numbers are cut, where `f` is the share of the updates, rounded down, but at
+/// least 1 unless the share is 0.
 ///
-/// Up to `f` updates, however wrong, leave each number within the range of the others'. Every update counts alike, whatever the
-/// card's `weighting`: a weight is the client's own word. A number that does not learn is trimmed like any other.
+/// Up to `f` updates, however wrong, leave each number within the range of the others'. Every
+/// update counts alike, whatever the card's `weighting`: a weight is the client's own word. A
+/// number that does not learn is trimmed like any other.
 ///
-/// D. Yin, Y. Chen, K. Ramchandran, P. Bartlett. Byzantine-Robust Distributed Learning: Towards Optimal Statistical Rates. ICML 2018,
-/// definition 2.
-#[part(
+/// D. Yin, Y. Chen, K. Ramchandran, P. Bartlett. Byzantine-Robust Distributed Learning: Towards
+/// Optimal Statistical Rates. ICML 2018, definition 2.
+#[component(
     name = "TrimmedMean",
     about = "the mean without the extremes of each coordinate (Yin et al. 2018)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct TrimmedMean {
     /// The share of the updates that is cut at each end.
-    #[part(default = 0.1, in = 0..0.5)]
+    #[component(default = 0.1, in = 0..0.5)]
     pub share: f64,
 }
 
 impl TrimmedMean {
-    /// How many of `n` updates are cut at each end; less than half of them if there are at least [`fewest`](Rule::fewest).
+    /// How many of `n` updates are cut at each end; less than half of them if there are at least
+    /// [`fewest`](Rule::fewest).
     pub(super) fn n_cut(&self, n: usize) -> usize {
         // A product such as 0.29 · 100 falls short of the whole number that is meant.
         let share = (self.share * n as f64 + 1e-9) as usize;
@@ -40,7 +43,8 @@ impl Rule for TrimmedMean {
             column.clear();
             column.extend(updates.all.iter().map(|update| update.value(i)));
             column.sort_unstable_by(f64::total_cmp);
-            // Sums of what is left alone: taking the extremes from a sum of all would leave an outlier's rounding behind.
+            // Sums of what is left alone: taking the extremes from a sum of all would leave an
+            // outlier's rounding behind.
             column[cut..n - cut].iter().fold(0.0, |sum, x| sum + x) / (n - 2 * cut) as f64
         };
         (0..updates.n_values()).map(&mut trimmed).collect()

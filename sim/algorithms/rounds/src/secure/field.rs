@@ -47,13 +47,14 @@ pub(crate) fn public_key(secret: u64) -> u64 {
     power(BASE, secret)
 }
 
-/// What a secret and another's public key agree on; both sides come to the same (Diffie and Hellman 1976).
+/// What a secret and another's public key agree on; both sides come to the same (Diffie and Hellman
+/// 1976).
 pub(crate) fn agree(secret: u64, public: u64) -> u64 {
     power(public, secret)
 }
 
-/// Values of a random polynomial of degree `threshold − 1` whose value at 0 is `secret`, at `id + 1` for each id. Draws
-/// `threshold − 1` coefficients.
+/// Values of a random polynomial of degree `threshold − 1` whose value at 0 is `secret`, at
+/// `id + 1` for each id. Draws `threshold − 1` coefficients.
 pub(crate) fn share(secret: u64, threshold: usize, ids: &[u32], rng: &mut SimRng) -> Vec<u64> {
     let mut coefficients = vec![secret];
     coefficients.extend((1..threshold).map(|_| index(rng, ORDER as usize) as u64));

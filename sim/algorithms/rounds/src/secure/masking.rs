@@ -17,7 +17,6 @@ pub(crate) const MAX_CLIENTS: u32 = 1 << 15;
 /// A client's secrets of one round, drawn from its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Secrets {
-    /// Seals shares.
     seal: u64,
     /// Agrees on pairwise masks.
     mask: u64,
@@ -53,7 +52,8 @@ impl Secrets {
         mask.into_iter().zip(own).map(|(mask, own)| [mask, own]).collect()
     }
 
-    /// Seals shares from `from` for `to`, or opens them: the same operation, with the other's key for seals.
+    /// Seals shares from `from` for `to`, or opens them: the same operation, with the other's key
+    /// for seals.
     pub(crate) fn seal(&self, others_key: u64, (from, to): (u32, u32), shares: [u64; 2]) -> [u64; 2] {
         let mut stream = stream(field::agree(self.seal, others_key), (from, to));
         shares.map(|share| share ^ stream.next_u64())
@@ -80,7 +80,8 @@ fn apply(values: &mut [u64], mut stream: SimRng, add: bool) {
     }
 }
 
-/// `weight × x` for every `x`, then the weight, in fixed point with 24 bits behind the point, modulo 2^64.
+/// `weight × x` for every `x`, then the weight, in fixed point with 24 bits behind the point,
+/// modulo 2^64.
 ///
 /// # Errors
 ///
@@ -99,7 +100,8 @@ pub(crate) fn fixed_point<T: Copy + Into<f64>>(values: &[T], weight: f64) -> Res
     Ok(fixed)
 }
 
-/// Masks the values of client `me`; `others` are the ids and mask keys of all whose shares it holds, without itself.
+/// Masks the values of client `me`; `others` are the ids and mask keys of all whose shares it
+/// holds, without itself.
 pub(crate) fn mask(values: &mut [u64], me: u32, secrets: &Secrets, others: impl Iterator<Item = (u32, u64)>) {
     apply(values, stream(secrets.own, (me, me)), true);
     for (other, key) in others {
@@ -108,11 +110,12 @@ pub(crate) fn mask(values: &mut [u64], me: u32, secrets: &Secrets, others: impl 
     }
 }
 
-/// Takes the masks off the sum of the masked values of `survivors`, and gives the sums of the weighted values, then that of the
-/// weights.
+/// Takes the masks off the sum of the masked values of `survivors`, and gives the sums of the
+/// weighted values, then that of the weights.
 ///
-/// `own` is the seed of each survivor's own mask. `vanished` are the clients that shared and whose values did not come, with the
-/// secrets behind their masks; `keys` are the mask keys of the survivors.
+/// `own` is the seed of each survivor's own mask. `vanished` are the clients that shared and whose
+/// values did not come, with the secrets behind their masks; `keys` are the mask keys of the
+/// survivors.
 pub(crate) fn recover(
     mut sum: Vec<u64>,
     survivors: &[u32],

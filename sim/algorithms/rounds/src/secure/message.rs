@@ -20,7 +20,8 @@ pub struct Roster(pub Arc<[(u32, [u64; 2])]>);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sealed(pub Vec<(u32, [u64; 2])>);
 
-/// Ids and shares: of the own mask's seed where a client survived, of the mask key's secret where it did not.
+/// Ids and shares: of the own mask's seed where a client survived, of the mask key's secret where
+/// it did not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unmasking(pub Vec<(u32, u64)>);
 

@@ -1,5 +1,5 @@
-//! Buffered asynchronous aggregation: as many clients train as a cohort has, and whenever enough updates have come, of whatever age,
-//! they are taken in.
+//! Buffered asynchronous aggregation: as many clients train as a cohort has, and whenever enough
+//! updates have come, of whatever age, they are taken in.
 
 use super::super::message::{Down, Up};
 use super::super::{Exchange, Rounds, SidePayload, Trainer};
@@ -28,7 +28,8 @@ pub(super) struct Buffered {
     asked: u64,
     /// Who trains and since when, who could, and whom no model reached in this round.
     training: BTreeMap<ClientId, SimTime>,
-    /// Where updates come as packed changes and are taken in as models, what each is to be added to: by its client and its round.
+    /// Where updates come as packed changes and are taken in as models, what each is to be added
+    /// to: by its client and its round.
     sent: BTreeMap<(ClientId, Round), Model>,
     idle: Vec<ClientId>,
     unreached: Vec<ClientId>,
@@ -171,7 +172,8 @@ impl Buffered {
         self.asked += 1;
         self.training.insert(id, turn.cx.now());
         if turn.rounds.adds_to_sent() {
-            // What is lost on its way to here, nobody hears of: of a client no more than two models are kept.
+            // What is lost on its way to here, nobody hears of: of a client no more than two models
+            // are kept.
             let mut of_client = self
                 .sent
                 .range((id, Round(0))..=(id, Round(u32::MAX)))

@@ -37,12 +37,11 @@ pub(super) struct Global<C, M> {
     barren: u32,
     /// How many were refused when the last round ended.
     refused_before: usize,
-    /// Of the last rounds, the oldest first; nothing where nobody studies it.
+    /// Of the last rounds, the oldest first; nothing where nobody evaluates it.
     pub(super) seen: Vec<Seen>,
     pub(super) collected: C,
     /// What the server makes of an exchange before any training.
     exchanged: M,
-    /// Of personalised models.
     pub(super) memory: Memory,
 }
 
@@ -138,7 +137,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
         }
     }
 
-    /// A client's own model as it is sent in this round, in whichever event; those who have the same are sent the same.
+    /// A client's own model as it is sent in this round, in whichever event; those who have the
+    /// same are sent the same.
     fn pack_own(&self, own: &[f32]) -> Packed {
         self.rounds.pack_model(own, &mut self.cx.round_rng(PACKED_OWN))
     }
@@ -149,7 +149,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
         own.unwrap_or_else(|| Arc::clone(&self.global.parameters))
     }
 
-    /// The model, and what is asked for besides, as it is sent in this round; in the opening that statistics are wanted.
+    /// The model, and what is asked for besides, as it is sent in this round; in the opening that
+    /// statistics are wanted.
     pub(super) fn message(&mut self) -> Down<P::Order, X::Message> {
         if self.rounds.is_opening(self.cx.round()) {
             return Down::Opening;
@@ -187,8 +188,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
         Ok(self.receive(client, (n_samples, weights.into())))
     }
 
-    /// By how much the server's model for a client is more than what that reads of it; nothing where clients do not send models that they have made of
-    /// a packed one.
+    /// By how much the server's model for a client is more than what that reads of it; nothing
+    /// where clients do not send models that they have made of a packed one.
     pub(super) fn lag(&self, own: Option<Arc<[f32]>>) -> Vec<f32> {
         let (rounds, global) = (self.rounds, &*self.global);
         match (own, &global.packed) {
@@ -255,8 +256,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
         Ok(())
     }
 
-    /// Moves the model by what the rule makes of updates, in ascending order of their clients. False if they are too few or weigh
-    /// nothing.
+    /// Moves the model by what the rule makes of updates, in ascending order of their clients.
+    /// False if they are too few or weigh nothing.
     pub(super) fn take_in(&mut self, mut updates: Vec<Received>) -> bool {
         // A stable sort: several updates of one client stay in the order in which they came.
         updates.sort_by_key(|received| received.client);
@@ -305,7 +306,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
         true
     }
 
-    /// Moves the model by all updates of a private round, each cut to its length, in ascending order of their clients.
+    /// Moves the model by all updates of a private round, each cut to its length, in ascending
+    /// order of their clients.
     pub(super) fn take_in_private(&mut self, mut updates: Vec<Received>) -> Result<(), StrategyError> {
         updates.sort_by_key(|received| received.client);
         self.see_each(&updates);
@@ -323,7 +325,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
         self.step_private(sum, updates.len() as f64)
     }
 
-    /// Moves the model by a sum of `n` models whose changes have been cut: whoever is missing of those expected counts as unchanged.
+    /// Moves the model by a sum of `n` models whose changes have been cut: whoever is missing of
+    /// those expected counts as unchanged.
     pub(super) fn step_private(&mut self, mut sum: Vec<f64>, n: f64) -> Result<(), StrategyError> {
         let expected = self.cx.cohort_spec().mean_asked(self.cx.n_clients());
         let missing = expected - n;
@@ -386,7 +389,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
         Ok(())
     }
 
-    /// Moves the model by what updates of this `weight` come to: their mean, or what a rule puts in its place.
+    /// Moves the model by what updates of this `weight` come to: their mean, or what a rule puts in
+    /// its place.
     pub(super) fn step(&mut self, mean: Vec<f64>, weight: f64) {
         let rounds = self.rounds;
         let Global { parameters, memory, .. } = &mut *self.global;

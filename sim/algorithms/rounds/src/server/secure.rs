@@ -1,5 +1,5 @@
-//! The server's side of secure aggregation: four stages of a round, each over when all answers have come, when its time is up, or
-//! when nothing is under way any more.
+//! The server's side of secure aggregation: four stages of a round, each over when all answers have
+//! come, when its time is up, or when nothing is under way any more.
 
 use super::super::exchange::{Gathered, Gathering};
 use super::super::message::{Down, Extra, Up};
@@ -55,7 +55,6 @@ struct Session {
     keys: BTreeMap<u32, [u64; 2]>,
     /// Sealed shares by receiver: from whom, and what.
     sealed: BTreeMap<u32, Vec<(u32, [u64; 2])>>,
-    /// Those who shared.
     sharers: Vec<u32>,
     /// The sum of the masked updates, and whose they are.
     sum: Vec<u64>,
@@ -108,7 +107,6 @@ impl<T: Extra> Masked<T> {
         }
     }
 
-    /// Begins a round.
     fn open<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(&mut self, turn: &mut Turn<'_, '_, R, P, X>) {
         let cohort = turn.asked();
         self.asked = cohort.len() as u64;
@@ -177,7 +175,8 @@ impl<T: Extra> Masked<T> {
         }
     }
 
-    /// Goes on to the next stage with what has come, or gives the round up where too few are left to reconstruct a secret.
+    /// Goes on to the next stage with what has come, or gives the round up where too few are left
+    /// to reconstruct a secret.
     fn next_stage<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
         &mut self,
         turn: &mut Turn<'_, '_, R, P, X>,
@@ -242,7 +241,8 @@ impl<T: Extra> Masked<T> {
         Ok(())
     }
 
-    /// Goes on to answer clients, knowing the sums; ends the exchange where nobody is answered and all are ready.
+    /// Goes on to answer clients, knowing the sums; ends the exchange where nobody is answered and
+    /// all are ready.
     fn exchange_sums<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
         &mut self,
         mut sums: Vec<f64>,
@@ -329,7 +329,8 @@ impl<T: Extra> Masked<T> {
 }
 
 impl Session {
-    /// The sums of weights times samples and of samples, from the shares of the first `threshold` clients that answered.
+    /// The sums of weights times samples and of samples, from the shares of the first `threshold`
+    /// clients that answered.
     fn unmask(&self, threshold: usize) -> Vec<f64> {
         let holders: Vec<u32> = self.returned.keys().copied().take(threshold).collect();
         let lagrange = Lagrange::new(&holders);

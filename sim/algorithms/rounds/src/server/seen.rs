@@ -9,7 +9,6 @@ use std::sync::Arc;
 /// What the server took in at the end of a round.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Seen {
-    /// The round.
     pub round: Round,
     /// The model that this moved.
     #[serde(with = "shared")]
@@ -30,7 +29,8 @@ pub struct SeenUpdate {
 }
 
 impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
-    /// Keeps what came, where that is wanted. A model that was learned from an older one is left out: its change is not known any more.
+    /// Keeps what came, where that is wanted. A model that was learned from an older one is left
+    /// out: its change is not known any more.
     pub(super) fn see_each(&mut self, updates: &[Received]) {
         if self.rounds.keeps == 0 {
             return;

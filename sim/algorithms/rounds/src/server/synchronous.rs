@@ -1,5 +1,5 @@
-//! Synchronous rounds: a cohort is asked, and the round ends when enough have answered, or the deadline has come, or nothing is
-//! under way any more.
+//! Synchronous rounds: a cohort is asked, and the round ends when enough have answered, or the
+//! deadline has come, or nothing is under way any more.
 
 use super::super::exchange::Gathering;
 use super::super::message::{Down, Extra, Up};
@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 const TIES: Purpose = Purpose(*b"rd-ties ");
 
-/// The open round.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(bound = "T: State")]
 pub(super) struct Synchronous<T> {
@@ -128,14 +127,14 @@ impl<T: Extra> Synchronous<T> {
         let needed = u64::from(turn.cx.needed());
         let has_extras = !self.brings_extras || self.n_extras >= needed;
         if !self.is_closing && has_extras && (self.updates.len() + self.statistics.len()) as u64 >= needed {
-            // Whatever else comes at this very instant comes as early as the last: one nanosecond later all of it is here.
+            // Whatever else comes at this very instant comes as early as the last: one nanosecond
+            // later all of it is here.
             self.is_closing = true;
             turn.cx.timer(SimSpan(1), self.answers.timer());
         }
         Ok(())
     }
 
-    /// Begins a round.
     fn open<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(&mut self, turn: &mut Turn<'_, '_, R, P, X>) {
         let (round, cohort) = (turn.cx.round(), turn.asked());
         self.is_closing = false;
@@ -150,7 +149,8 @@ impl<T: Extra> Synchronous<T> {
         self.answers.begin(asked, asked * turn.rounds.owed(round), turn.cx);
     }
 
-    /// Ends the round with what has come, and begins the next; an exchange goes on as long as somebody is answered.
+    /// Ends the round with what has come, and begins the next; an exchange goes on as long as
+    /// somebody is answered.
     fn close<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
         &mut self,
         turn: &mut Turn<'_, '_, R, P, X>,
@@ -204,8 +204,8 @@ impl<T: Extra> Synchronous<T> {
     }
 }
 
-/// Keeps `needed` updates: those that came first, and of those that came at the instant of the last as many as are drawn.
-/// Returns how many it drops.
+/// Keeps `needed` updates: those that came first, and of those that came at the instant of the last
+/// as many as are drawn. Returns how many it drops.
 fn drop_surplus(updates: &mut Vec<Received>, needed: usize, rng: &mut SimRng) -> u64 {
     let n = updates.len();
     if n <= needed {

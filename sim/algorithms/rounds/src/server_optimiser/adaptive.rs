@@ -1,47 +1,49 @@
 //! Adaptive steps.
 //!
-//! S. Reddi et al. Adaptive Federated Optimization. ICLR 2021, algorithm 2 (FedAdam, FedYogi). <https://arxiv.org/abs/2003.00295>
+//! S. Reddi et al. Adaptive Federated Optimization. ICLR 2021, algorithm 2 (FedAdam, FedYogi).
+//! <https://arxiv.org/abs/2003.00295>
 
 use super::{ServerMoments, ServerOptimiser, add, flush};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
-/// `m ← beta1 m + (1 − beta1) Δ`, `v ← beta2 v + (1 − beta2) Δ²`, `w ← w + rate m / (sqrt(v) + tau)`, from `m = 0` and
-/// `v = tau²`, without bias correction: FedAdam.
-#[part(name = "Adam", about = "adaptive steps, FedAdam (Reddi et al. 2021)")]
+/// `m ← beta1 m + (1 − beta1) Δ`, `v ← beta2 v + (1 − beta2) Δ²`,
+/// `w ← w + rate m / (sqrt(v) + tau)`, from `m = 0` and `v = tau²`, without bias correction:
+/// FedAdam.
+#[component(name = "Adam", about = "adaptive steps, FedAdam (Reddi et al. 2021)")]
 #[derive(Clone, Copy, Debug)]
 pub struct Adam {
     /// The rate.
-    #[part(default = 0.01, above = 0, alias = "rate")]
+    #[component(default = 0.01, above = 0, alias = "rate")]
     pub learning_rate: f64,
     /// The decay of the first moment.
-    #[part(default = 0.9, in = 0..1)]
+    #[component(default = 0.9, in = 0..1)]
     pub beta1: f64,
     /// The decay of the second moment.
-    #[part(default = 0.99, in = 0..1)]
+    #[component(default = 0.99, in = 0..1)]
     pub beta2: f64,
     /// The degree of adaptivity.
-    #[part(default = 0.001, above = 0)]
+    #[component(default = 0.001, above = 0)]
     pub tau: f64,
 }
 
 /// As [`Adam`], but `v ← v − (1 − beta2) Δ² sign(v − Δ²)`: FedYogi.
-#[part(
+#[component(
     name = "Yogi",
     about = "as Adam, with a second moment that forgets more slowly, FedYogi (Reddi et al. 2021)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Yogi {
     /// The rate.
-    #[part(default = 0.01, above = 0, alias = "rate")]
+    #[component(default = 0.01, above = 0, alias = "rate")]
     pub learning_rate: f64,
     /// The decay of the first moment.
-    #[part(default = 0.9, in = 0..1)]
+    #[component(default = 0.9, in = 0..1)]
     pub beta1: f64,
     /// The decay of the second moment.
-    #[part(default = 0.99, in = 0..1)]
+    #[component(default = 0.99, in = 0..1)]
     pub beta2: f64,
     /// As for [`Adam`].
-    #[part(default = 0.001, above = 0)]
+    #[component(default = 0.001, above = 0)]
     pub tau: f64,
 }
 
@@ -75,7 +77,8 @@ impl ServerOptimiser for Yogi {
     }
 }
 
-/// A step of either, which differ in the second moment that follows from the last and the square of the change.
+/// A step of either, which differ in the second moment that follows from the last and the square of
+/// the change.
 fn adapt(
     moments: &mut ServerMoments,
     weights: &mut [f32],

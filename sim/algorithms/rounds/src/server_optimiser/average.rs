@@ -1,29 +1,29 @@
 //! Steps along the mean change, with and without momentum.
 
 use super::{ServerMoments, ServerOptimiser, add, flush};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
 /// `w ← w + rate Δ`: at the rate 1, FedAvg.
-#[part(name = "Average", about = "a step along the mean change; at the rate 1, FedAvg")]
+#[component(name = "Average", about = "a step along the mean change; at the rate 1, FedAvg")]
 #[derive(Clone, Copy, Debug)]
 pub struct Average {
     /// The rate.
-    #[part(default = 1.0, above = 0, alias = "rate")]
+    #[component(default = 1.0, above = 0, alias = "rate")]
     pub learning_rate: f64,
 }
 
 /// `v ← beta v + Δ`, `w ← w + rate v`: server momentum, FedAvgM.
 ///
-/// T.-M. H. Hsu, H. Qi, M. Brown. Measuring the Effects of Non-Identical Data Distribution for Federated Visual
-/// Classification. 2019, section 4.1. <https://arxiv.org/abs/1909.06335>
-#[part(name = "Momentum", about = "server momentum, FedAvgM (Hsu et al. 2019)")]
+/// T.-M. H. Hsu, H. Qi, M. Brown. Measuring the Effects of Non-Identical Data Distribution for
+/// Federated Visual Classification. 2019, section 4.1. <https://arxiv.org/abs/1909.06335>
+#[component(name = "Momentum", about = "server momentum, FedAvgM (Hsu et al. 2019)")]
 #[derive(Clone, Copy, Debug)]
 pub struct Momentum {
     /// The rate.
-    #[part(default = 1.0, above = 0, alias = "rate")]
+    #[component(default = 1.0, above = 0, alias = "rate")]
     pub learning_rate: f64,
     /// The share of the last step that is kept.
-    #[part(default = 0.9, in = 0..1)]
+    #[component(default = 0.9, in = 0..1)]
     pub beta: f64,
 }
 

@@ -1,11 +1,12 @@
-//! What a client makes of the common model's answers before it learns: which nodes are alike, what features are passed along, old edges and new, and how far labels tell of
-//! neighbours' labels.
+//! What a client makes of the common model's answers before it learns: which nodes are alike, what
+//! features are passed along, old edges and new, and how far labels tell of neighbours' labels.
 
 use folkmoot_classifiers::classifier::{Nodes, Part};
 use folkmoot_draws::{SimRng, shuffle};
 use folkmoot_learning::Csr;
 
-/// How labels are passed along edges to see what they tell: so often, and what comes counts so much.
+/// How labels are passed along edges to see what they tell: so often, and what comes counts so
+/// much.
 const PASSES: u32 = 10;
 const SHARE: f64 = 0.5;
 
@@ -43,7 +44,8 @@ pub(super) fn softmax(rows: &[f32], width: usize) -> Vec<f32> {
     shares
 }
 
-/// Which nodes are alike: those whose rows of `shares` point in directions with a cosine above `least`, none with itself.
+/// Which nodes are alike: those whose rows of `shares` point in directions with a cosine above
+/// `least`, none with itself.
 pub(super) fn alike(shares: &[f32], n: usize, least: f64) -> Csr {
     let directions = directions(&softmax(shares, shares.len() / n.max(1)), n);
     let (mut row, mut pairs) = (vec![0.0; n], Vec::new());
@@ -89,7 +91,8 @@ pub(super) fn weighed(nodes: &Nodes<'_>, alike: &Csr, alpha: f64) -> Csr {
     Csr::from_entries(n as u32, n as u32, &entries).expect("rows and columns are nodes")
 }
 
-/// The share of hidden training nodes whose label the others' labels tell along the edges; 0 where none can be hidden.
+/// The share of hidden training nodes whose label the others' labels tell along the edges; 0 where
+/// none can be hidden.
 pub(super) fn homophily(nodes: &Nodes<'_>, n_classes: usize, rng: &mut SimRng) -> f64 {
     let trained = nodes.are_in(Part::Train);
     let mut order: Vec<usize> = (0..trained.len()).filter(|node| trained[*node]).collect();

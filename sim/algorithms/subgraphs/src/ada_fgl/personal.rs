@@ -18,11 +18,13 @@ struct Perceptron {
     slope: Parameter,
 }
 
-/// A linear layer on `X, Â X, Â² X, …` side by side that makes none of them but `X`: `X W_0 + Â (X W_1 + Â (X W_2 + …))`, by which few features that are not 0 stay few.
+/// A linear layer on `X, Â X, Â² X, …` side by side that makes none of them but `X`:
+/// `X W_0 + Â (X W_1 + Â (X W_2 + …))`, by which few features that are not 0 stay few.
 pub(super) struct Passed(Vec<Linear>);
 
 impl Passed {
-    /// One that looks at features that were passed along up to `steps` times; without any it is a layer like any other.
+    /// One that looks at features that were passed along up to `steps` times; without any it is a
+    /// layer like any other.
     pub(super) fn new(layout: &mut Layout, name: &str, steps: u32, n_in: usize, n_out: usize) -> Passed {
         let start = glorot((steps as usize + 1) * n_in, n_out);
         let mut blocks: Vec<Linear> = (0..=steps)
@@ -145,7 +147,8 @@ impl Own {
         }
     }
 
-    /// Logits for all nodes: of the network for nodes like their neighbours, if there is one, then the three of the other.
+    /// Logits for all nodes: of the network for nodes like their neighbours, if there is one, then
+    /// the three of the other.
     fn logits<'g>(
         &self,
         tape: &mut Tape<'g>,

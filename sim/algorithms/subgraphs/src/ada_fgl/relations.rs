@@ -1,11 +1,14 @@
-//! Messages to nodes like and unlike, along relations that are learned: an operation of the tape whose matrix of all pairs is never kept.
+//! Messages to nodes like and unlike, along relations that are learned: an operation of the tape
+//! whose matrix of all pairs is never kept.
 
 use super::likeness::{cosines, directions, softmax};
 use folkmoot_learning::Csr;
 use folkmoot_learning::tape::{Backward, Function};
 
-/// Of `Z`, shape `(n, C)`: `(R⁺ Z, R⁻ Z)` side by side, shape `(n, 2C)`, where `R⁺` and `R⁻` are what lies above and below 0 of the scaled relations
-/// `β M + (1 − β) cos(softmax Z)`, 1 on the diagonal. Rows of relations are made again whenever they are needed: `n²` numbers are read, `n` are kept.
+/// Of `Z`, shape `(n, C)`: `(R⁺ Z, R⁻ Z)` side by side, shape `(n, 2C)`, where `R⁺` and `R⁻` are
+/// what lies above and below 0 of the scaled relations `β M + (1 − β) cos(softmax Z)`, 1 on the
+/// diagonal. Rows of relations are made again whenever they are needed: `n²` numbers are read, `n`
+/// are kept.
 #[derive(Debug)]
 pub(super) struct Relations {
     /// `M`.
@@ -25,7 +28,8 @@ struct Scale {
 }
 
 impl Scale {
-    /// A relation above the mean comes to so much of 1, and one below to so much of −1; 0 where all are alike.
+    /// A relation above the mean comes to so much of 1, and one below to so much of −1; 0 where all
+    /// are alike.
     fn scaled(self, relation: f32) -> (f32, f32) {
         match relation > self.mean {
             true => ((relation - self.mean) / (self.largest - self.mean), 0.0),
@@ -116,7 +120,8 @@ impl Function for Relations {
         let shares = softmax(z, width);
         let directions = directions(&shares, n);
         let (scale, turned) = (self.scale(&directions), self.turned(z));
-        // By the numbers of Z that are passed on, and by the directions that relations are made of; both column by column.
+        // By the numbers of Z that are passed on, and by the directions that relations are made of;
+        // both column by column.
         let [mut by_z, mut by_direction] = [vec![0.0; z.len()], vec![0.0; z.len()]];
         let (mut by_mean, mut by_largest) = (0.0, 0.0);
         let reach = scale.largest - scale.mean;
@@ -131,7 +136,8 @@ impl Function for Relations {
                     .zip(gradient)
                     .for_each(|(column, g)| spread(*g, column, of));
             }
-            // From here on the buffers hold what is passed on, and `row` the gradient by the relation.
+            // From here on the buffers hold what is passed on, and `row` the gradient by the
+            // relation.
             for (j, relation) in row.iter_mut().enumerate() {
                 let (by_above, by_below) = (of_above[j], of_below[j]);
                 (of_above[j], of_below[j]) = scale.scaled(*relation);

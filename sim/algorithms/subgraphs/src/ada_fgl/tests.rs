@@ -137,7 +137,8 @@ fn a_single_node_has_nobody_to_tell() {
     assert_eq!(tape.gradient(rows), [1.0, 1.0]);
 }
 
-/// A client's nodes: the shard of a graph in two halves, in each of which everybody is joined, and whose labels are told apart by halves or by turns.
+/// A client's nodes: the shard of a graph in two halves, in each of which everybody is joined, and
+/// whose labels are told apart by halves or by turns.
 fn with_nodes<R>(labels: impl Fn(u32) -> u32, look: impl FnOnce(&Nodes<'_>, &[f32]) -> R) -> R {
     let n = 24;
     let mut edges = Vec::new();
@@ -145,7 +146,8 @@ fn with_nodes<R>(labels: impl Fn(u32) -> u32, look: impl FnOnce(&Nodes<'_>, &[f3
         edges.extend((u + 1..n).filter(|v| (u < n / 2) == (*v < n / 2)).map(|v| (u, v)));
     }
     let classes: Vec<Option<u32>> = (0..n).map(|node| Some(labels(node))).collect();
-    // Two thirds of a half bring its own number, a third the other's: neighbours together say what one alone does not.
+    // Two thirds of a half bring its own number, a third the other's: neighbours together say what
+    // one alone does not.
     let own = |node: u32| u32::from((node < n / 2) != node.is_multiple_of(3));
     let rows: Vec<Vec<(u32, f32)>> = (0..n)
         .map(|node| vec![(own(node), 1.0), (2, 0.1 * (node % 5) as f32 + 0.1)])
@@ -209,7 +211,8 @@ fn nodes_are_alike_of_which_the_same_is_said() {
     assert_eq!(alike(&common, 4, 1.0).n_entries(), 0, "no cosine is above 1");
 }
 
-/// Features that were passed along up to `steps` times, column by column as a layer whose weights are a unit matrix finds them: shape `(n_nodes, (steps + 1) · n_features)`.
+/// Features that were passed along up to `steps` times, column by column as a layer whose weights
+/// are a unit matrix finds them: shape `(n_nodes, (steps + 1) · n_features)`.
 fn passed(nodes: &Nodes<'_>, features: &[f32], alike: &Csr, alpha: f64, steps: u32) -> Vec<f32> {
     let n_features = features.len() / nodes.labels.len();
     let n_all = (steps as usize + 1) * n_features;
@@ -226,7 +229,8 @@ fn passed(nodes: &Nodes<'_>, features: &[f32], alike: &Csr, alpha: f64, steps: u
     tape.value(all).to_vec()
 }
 
-/// With its own edges alone a client passes features by the normalised adjacency with loops: within a half of twelve, all joined, their mean.
+/// With its own edges alone a client passes features by the normalised adjacency with loops: within
+/// a half of twelve, all joined, their mean.
 #[test]
 fn features_are_passed_along_edges_old_and_new() {
     with_nodes(
@@ -243,7 +247,8 @@ fn features_are_passed_along_edges_old_and_new() {
                     assert!((once - mean).abs() < 1e-4 && (twice - mean).abs() < 1e-4);
                 }
             }
-            // New edges alone: nodes 0 and 23, in halves of their own, are each other's only neighbours.
+            // New edges alone: nodes 0 and 23, in halves of their own, are each other's only
+            // neighbours.
             let pair = Csr::from_entries(24, 24, &[(0, 23, 1.0), (23, 0, 1.0)]).unwrap();
             let all = passed(nodes, features, &pair, 0.0, 2);
             let mean: Vec<f32> = (0..3).map(|c| (features[c] + features[69 + c]) / 2.0).collect();
@@ -363,7 +368,8 @@ fn the_first_step_is_federated_averaging_and_the_second_sends_nothing() {
     assert_eq!(played(&long, 2).summary, one.summary, "by two threads");
 }
 
-/// Features four times as large have means and deviations four times as large, to the bit: under a scale for all neither step sees a difference.
+/// Features four times as large have means and deviations four times as large, to the bit: under a
+/// scale for all neither step sees a difference.
 #[test]
 fn both_steps_look_at_features_by_the_scale_of_all() {
     let scaled = |scale| Params { scale, ..params(4) };

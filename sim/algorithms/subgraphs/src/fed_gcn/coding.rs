@@ -1,7 +1,9 @@
-//! Rows as a codec packs them on their way: sums and features by the codec, numbers of nodes, neighbours and degrees as they are.
+//! Rows as a codec packs them on their way: sums and features by the codec, numbers of nodes,
+//! neighbours and degrees as they are.
 //!
-//! What is packed is, in words of four bytes, how many words stay as they are, how many bytes the codec has written, these words, and these bytes, filled
-//! up with zeros. Words without any number that a codec could pack, such as what a client asks for, travel as they are.
+//! What is packed is, in words of four bytes, how many words stay as they are, how many bytes the
+//! codec has written, these words, and these bytes, filled up with zeros. Words without any number
+//! that a codec could pack, such as what a client asks for, travel as they are.
 
 use super::FedGcn;
 use super::exchange::{self, Kept, Memory};
@@ -55,7 +57,8 @@ impl Form {
         (heads, bits.into_iter().map(finite).collect())
     }
 
-    /// How many numbers stand among the words that stay; where they have none before them, in `n_rows` rows.
+    /// How many numbers stand among the words that stay; where they have none before them, in
+    /// `n_rows` rows.
     fn n_values(self, heads: &[u32], n_rows: usize, d: usize) -> usize {
         match self {
             Form::Rows(0) => n_rows * d,
@@ -121,7 +124,8 @@ impl FedGcn {
         Words(packed)
     }
 
-    /// What was packed, as far as the codec has kept it; of the numbers there are `n_rows` rows, where nothing else tells.
+    /// What was packed, as far as the codec has kept it; of the numbers there are `n_rows` rows,
+    /// where nothing else tells.
     fn open(&self, words: Words, form: Form, n_rows: usize) -> Result<Words, Damaged> {
         let d = self.plan.n_features;
         if words.0.is_empty() || d == 0 {

@@ -40,7 +40,8 @@ impl Shards<Rounds<FedGcn, (), super::Neighbours>> for Handed {
     }
 }
 
-/// The factor by which a node of this degree, itself counted, counts in a sum and its sum in itself; 0 where the degree is not known.
+/// The factor by which a node of this degree, itself counted, counts in a sum and its sum in
+/// itself; 0 where the degree is not known.
 pub(super) fn factor(weights: Weights, degree: u32) -> f64 {
     match (weights, degree) {
         (Weights::Plain, _) => 1.0,
@@ -60,7 +61,8 @@ impl Part {
         &self.shard().node_features()[place * n_features..][..n_features]
     }
 
-    /// Its share of the sum of any node: its own nodes among that and its neighbours, in ascending order.
+    /// Its share of the sum of any node: its own nodes among that and its neighbours, in ascending
+    /// order.
     pub(super) fn share(&self, node: u32, weights: Weights, n_features: usize) -> Vec<f64> {
         let mut sum = vec![0.0; n_features];
         let mut add = |place: usize| {
@@ -89,7 +91,8 @@ impl Part {
     }
 }
 
-/// What a client trains on that was told sums: those of its own nodes, and with two hops of its border, as they came, with the degrees there.
+/// What a client trains on that was told sums: those of its own nodes, and with two hops of its
+/// border, as they came, with the degrees there.
 pub(super) fn of_sums(task: &FedGcn, part: &Part, sums: &[f32], border_degrees: &[u32]) -> Shard {
     let plan = &task.plan;
     let n_own = part.nodes().len();
@@ -119,7 +122,8 @@ pub(super) fn of_sums(task: &FedGcn, part: &Part, sums: &[f32], border_degrees: 
     task.classifier.extended(part.shard(), &matrix, Brings::Sums(scaled))
 }
 
-/// What a client trains on that was told of others' nodes: by number, their neighbours and the bits of their features.
+/// What a client trains on that was told of others' nodes: by number, their neighbours and the bits
+/// of their features.
 pub(super) fn of_features(task: &FedGcn, part: &Part, others: &BTreeMap<u32, (Vec<u32>, Vec<u32>)>) -> Shard {
     let n_own = part.nodes().len();
     let numbers: Vec<u32> = others.keys().copied().collect();

@@ -73,7 +73,8 @@ impl FedGcn {
         part.share(node, self.plan.weights, self.plan.n_features)
     }
 
-    /// The degree of a row that a client sends of a node, where rows have one: 0 where it does not know it.
+    /// The degree of a row that a client sends of a node, where rows have one: 0 where it does not
+    /// know it.
     fn degree(&self, part: &Part, node: u32) -> Option<u32> {
         let own = part.place(node).map_or(0, |place| part.degree(place));
         self.plan.has_degrees().then_some(own)
@@ -128,7 +129,8 @@ impl FedGcn {
         part.nodes().iter().map(|node| self.row(part, *node)).collect()
     }
 
-    /// A client's nodes that others come to, at `hops` steps at most, with what there is to know of them.
+    /// A client's nodes that others come to, at `hops` steps at most, with what there is to know of
+    /// them.
     fn nodes_near_others(&self, part: &Part) -> Words {
         let at_border = |place: usize| part.is_at_border(place);
         let near = |place: usize| {
@@ -378,7 +380,6 @@ fn settled(task: &FedGcn, part: &Part, kept: Kept) -> Kept {
     }
 }
 
-/// The server's answers.
 pub(super) fn answer(
     task: &FedGcn,
     memory: &mut Memory,

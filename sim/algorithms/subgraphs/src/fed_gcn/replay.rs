@@ -1,4 +1,5 @@
-//! The exchange as it goes where nobody is away and nothing is lost, for whoever studies a run and sees all data.
+//! The exchange as it goes where nobody is away and nothing is lost, for whoever evaluates a run
+//! and sees all data.
 
 use super::exchange::Kept;
 use super::{FedGcn, Memory, Neighbours, Words};

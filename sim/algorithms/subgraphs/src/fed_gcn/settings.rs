@@ -4,7 +4,7 @@ use crate::codec;
 use folkmoot_classifiers::attacks::Attack;
 use folkmoot_classifiers::classifier::{self, Encoder, Inputs, Model, Scale, Split, Training};
 use folkmoot_codecs::Codec;
-use folkmoot_parts::{Chosen, Rules, part};
+use folkmoot_parts::{Chosen, Rules, component};
 use folkmoot_rounds::{Protocol, Secure, Trains};
 
 /// Why clients cannot be hidden who tell their neighbours something.
@@ -12,16 +12,17 @@ pub(super) const TOLD: &str =
     "clients also tell rows and sums of their nodes in the first round, which no clip bounds; set hops: 0";
 
 /// The parameters of FedGCN.
-#[part(
+#[component(
     name = "FedGcn",
     about = "federated averaging after one exchange of what neighbours at other clients sum up to (NeurIPS 2023)",
     rules
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Steps along edges from which a client is told: 0 is federated averaging on the cut graph; 1 gives it the sums of its own nodes, 2 those of the nodes
-    /// that it borders on as well. Where there is something to tell, the first round exchanges it and trains nothing.
-    #[part(default = 2, in = 0..=2)]
+    /// Steps along edges from which a client is told: 0 is federated averaging on the cut graph; 1
+    /// gives it the sums of its own nodes, 2 those of the nodes that it borders on as well. Where
+    /// there is something to tell, the first round exchanges it and trains nothing.
+    #[component(default = 2, in = 0..=2)]
     pub hops: u32,
     /// What is told.
     pub carries: Carries,
@@ -29,9 +30,11 @@ pub struct Params {
     pub weights: Weights,
     /// Who tells whom.
     pub between: Between,
-    /// What of its sums a client sends to the server; without effect among peers, with features and under secure aggregation.
+    /// What of its sums a client sends to the server; without effect among peers, with features and
+    /// under secure aggregation.
     pub upload: Upload,
-    /// How what is told is sent: as it is, or with fewer bits a number. Under secure aggregation masked sums go as they are, and answers by this.
+    /// How what is told is sent: as it is, or with fewer bits a number. Under secure aggregation
+    /// masked sums go as they are, and answers by this.
     pub codec: Chosen<dyn Codec>,
     /// The network; where sums are told, its graph layers are graph convolutions.
     pub model: Model,
@@ -43,12 +46,13 @@ pub struct Params {
     pub split: Split,
     /// Rounds: aggregation, server optimizer, privacy, codecs.
     pub protocol: Protocol,
-    /// Who asks, when the run is over, what the training has given away; clients answer from what they hold and were told.
+    /// Who asks, when the run is over, what the training has given away; clients answer from what
+    /// they hold and were told.
     pub attacks: Vec<Chosen<dyn Attack>>,
 }
 
 /// What is told.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carries {
     /// What neighbours sum up to, as the paper has it.
@@ -59,7 +63,7 @@ pub enum Carries {
 }
 
 /// What a neighbour counts in a sum; without effect with features.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
     /// As in a graph convolution, by the degrees of the whole graph.
@@ -70,7 +74,7 @@ pub enum Weights {
 }
 
 /// Who tells whom.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Between {
     /// Clients tell the server, which answers.
@@ -81,7 +85,7 @@ pub enum Between {
 }
 
 /// What of its sums a client sends to the server.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Upload {
     /// Its share of each sum that it has a part in.
@@ -155,7 +159,8 @@ impl Plan {
         }
     }
 
-    /// Whether rows of sums come with the degree of their node: where those of others' nodes are read, and weighted.
+    /// Whether rows of sums come with the degree of their node: where those of others' nodes are
+    /// read, and weighted.
     pub(super) fn has_degrees(&self) -> bool {
         self.hops == 2 && self.weights == Weights::Normalised && self.carries == Carries::Sums
     }

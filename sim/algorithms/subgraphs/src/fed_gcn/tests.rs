@@ -158,7 +158,8 @@ fn number(outcome: &Outcome, name: &str) -> f64 {
     outcome.summary.iter().find(|(key, _)| key == name).unwrap().1
 }
 
-/// Section 3 of the paper: with two hops, two layers of graph convolutions are those of whoever has the whole graph; with one hop, one layer.
+/// Section 3 of the paper: with two hops, two layers of graph convolutions are those of whoever has
+/// the whole graph; with one hop, one layer.
 #[test]
 fn as_many_hops_as_layers_are_the_whole_graph_whichever_way_sums_go() {
     let data = dataset(60, 110, 9, 3);
@@ -190,7 +191,8 @@ fn as_many_hops_as_layers_are_the_whole_graph_whichever_way_sums_go() {
     assert!(none > one && one > 0.01, "{none} {one}");
 }
 
-/// Raw features as the authors' code sends them: degrees at the rim are truncated, so that not even two hops are exact, but for one layer.
+/// Raw features as the authors' code sends them: degrees at the rim are truncated, so that not even
+/// two hops are exact, but for one layer.
 #[test]
 fn features_within_reach_are_nearly_the_whole_graph() {
     let data = dataset(60, 110, 9, 3);
@@ -270,7 +272,8 @@ fn all_ways() -> Vec<Params> {
     all
 }
 
-/// Whatever is counted by hand here is what the ledger counts, in every way; and a dry run sends the same.
+/// Whatever is counted by hand here is what the ledger counts, in every way; and a dry run sends
+/// the same.
 #[test]
 fn bytes_are_those_of_the_formula() {
     let data = dataset(40, 60, 7, 3);
@@ -286,7 +289,7 @@ fn bytes_are_those_of_the_formula() {
     }
 }
 
-/// Whatever way rows go, they are read as far as 11 bits go, by the study, too.
+/// Whatever way rows go, they are read as far as 11 bits go, by the evaluator, too.
 #[test]
 fn packed_rows_are_read_as_they_were_but_for_rounding() {
     let (data, cut) = (dataset(40, 60, 8, 3), turns(40, 4));
@@ -394,7 +397,8 @@ fn what_shows_on_a_path_is_what_one_can_see_there() {
         };
         Plan::of(&params, 10)
     };
-    // Client 0's share of the sum of 2 is node 1, and that of client 1 of the sum of 1 is node 2; own shares are of two nodes.
+    // Client 0's share of the sum of 2 is node 1, and that of client 1 of the sum of 1 is node 2;
+    // own shares are of two nodes.
     let one = plan(1, Between::Server, Upload::Rows);
     assert_eq!((counts.shown_to_server(&one), counts.shown_to_clients(&one)), (2, 2));
     // The sum of 2, which client 0 gets besides, is of 1, 2 and 3: without 1 two are left.

@@ -1,4 +1,5 @@
-//! What a cut comes to: how many rows there are to exchange, the bytes that follow, and whose features show.
+//! What a cut comes to: how many rows there are to exchange, the bytes that follow, and whose
+//! features show.
 
 use super::settings::{Between, Carries, Plan, Upload};
 use crate::Cut;
@@ -8,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What is counted of a graph and its cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Nodes.
     pub n_nodes: u64,
     /// Edges between nodes of two clients.
     pub cut_edges: u64,
-    /// Over all nodes, the clients that hold a neighbour of it: the count of the paper's figures for one hop (its code, notebook of communication costs).
+    /// Over all nodes, the clients that hold a neighbour of it: the count of the paper's figures
+    /// for one hop (its code, notebook of communication costs).
     pub one_hop: u64,
     /// The same with the rows of two hops, which come besides.
     pub two_hop: u64,
@@ -28,8 +29,9 @@ pub struct Counts {
     pub(super) features_down: [u64; 2],
     /// The same of those that go among peers, in one hop.
     pub(super) features_across: [u64; 2],
-    /// Nodes whose features are the share of a sum that one client sends the server, if it sends all; if it sends none of its own nodes' that others have no
-    /// part in; and if it sends others' alone.
+    /// Nodes whose features are the share of a sum that one client sends the server, if it sends
+    /// all; if it sends none of its own nodes' that others have no part in; and if it sends others'
+    /// alone.
     pub(super) shown: [u64; 3],
     /// Nodes without neighbours, whose sum is what they bring.
     pub(super) alone: u64,
@@ -130,7 +132,8 @@ impl Counts {
         let wanted = if two { self.known } else { n };
         let nodes = |[count, neighbours]: [u64; 2]| count * (4 * d + 8) + 4 * neighbours;
         let masks = match plan.is_secure && plan.hops > 0 {
-            // Keys, the roster, shares up and down, masked sums with their number, survivors, unmasking.
+            // Keys, the roster, shares up and down, masked sums with their number, survivors,
+            // unmasking.
             true => {
                 let n_masked = if plan.is_masked() { n * (d + degree) } else { 0 };
                 let (all, pairs) = (n_clients * n_clients, n_clients * n_clients.saturating_sub(1));
@@ -172,7 +175,8 @@ impl Counts {
         }
     }
 
-    /// Nodes whose features some other client can tell from what it gets, taking away what it holds itself.
+    /// Nodes whose features some other client can tell from what it gets, taking away what it holds
+    /// itself.
     pub(super) fn shown_to_clients(&self, plan: &Plan) -> u64 {
         match (plan.hops, plan.carries, plan.between) {
             (0, ..) => 0,

@@ -4,7 +4,8 @@ use folkmoot_engine::prelude::*;
 use folkmoot_rounds::message::Extra;
 use serde::{Deserialize, Serialize};
 
-/// Words of four bytes: numbers of nodes, degrees, and the bits of `f32`s. What stands where follows from what everybody knows, so that nothing else is sent.
+/// Words of four bytes: numbers of nodes, degrees, and the bits of `f32`s. What stands where
+/// follows from what everybody knows, so that nothing else is sent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Words(pub Vec<u32>);
 
@@ -66,7 +67,8 @@ impl Words {
         self.0.extend(features.into_iter().map(f32::to_bits));
     }
 
-    /// All nodes that something is known of: their numbers, neighbours, and the bits of their features.
+    /// All nodes that something is known of: their numbers, neighbours, and the bits of their
+    /// features.
     pub(super) fn nodes(&self, n_features: usize) -> impl Iterator<Item = (u32, &[u32], &[u32])> {
         let mut rest = &self.0[..];
         std::iter::from_fn(move || {

@@ -1,5 +1,6 @@
-//! What is told of a generator as a codec packs it: its layers, or the gradient by them, matrix by matrix, embeddings as one more, and behind these, as they are, how many neighbours nodes lack, which
-//! are whole. How many numbers were packed goes with them.
+//! What is told of a generator as a codec packs it: its layers, or the gradient by them, matrix by
+//! matrix, embeddings as one more, and behind these, as they are, how many neighbours nodes lack,
+//! which are whole. How many numbers were packed goes with them.
 //!
 //! What is not finite goes as it is, so that a generator that diverges is read as what it is.
 
@@ -22,7 +23,8 @@ impl Makers {
         Packing::new(&*self.codec, self.shapes(n_nodes))
     }
 
-    /// Bytes that are counted of a generator with so many nodes besides its head, or with none of a gradient, where they do not depend on the numbers.
+    /// Bytes that are counted of a generator with so many nodes besides its head, or with none of a
+    /// gradient, where they do not depend on the numbers.
     pub(super) fn n_bytes(&self, n_nodes: usize) -> Option<u64> {
         let n_packed = self.codec.encoded_len(&self.shapes(n_nodes))?;
         let besides = match self.codec.is_plain() {
@@ -32,7 +34,8 @@ impl Makers {
         Some(n_packed + 4 * n_nodes as u64 + besides)
     }
 
-    /// A generator with so many nodes that nobody makes, or with none a gradient. The server refuses it where nobody knows how many bytes it has.
+    /// A generator with so many nodes that nobody makes, or with none a gradient. The server
+    /// refuses it where nobody knows how many bytes it has.
     pub(super) fn dry(&self, head: (u32, u32), n_nodes: usize) -> Told {
         let n_values = self.networks.n_shared() + n_nodes * (self.plan.latent + 1);
         Told::dry(head, n_values, self.n_bytes(n_nodes).unwrap_or(0))

@@ -8,9 +8,9 @@ use folkmoot_rounds::Rounds;
 use folkmoot_scenarios::algorithm::Source;
 use std::sync::Arc;
 
-/// All that one client holds: its nodes with the edges between them. Those to nodes of others are lost.
+/// All that one client holds: its nodes with the edges between them. Those to nodes of others are
+/// lost.
 pub struct Piece {
-    /// Whose it is.
     pub client: ClientId,
     /// Its nodes, as a classifier reads them.
     pub shard: Shard,
@@ -45,7 +45,7 @@ impl Shards<Rounds<FedSage, (), super::Generators>> for Handed {
     }
 }
 
-/// The graph before it was cut, for whoever studies a run.
+/// The graph before it was cut, for whoever evaluates a run.
 pub(super) struct Whole {
     /// All nodes with all edges.
     shard: Shard,
@@ -75,7 +75,8 @@ impl Whole {
         })
     }
 
-    /// The share of the nodes that test whose class a model predicts with all edges, and how many these are; `None` without any.
+    /// The share of the nodes that test whose class a model predicts with all edges, and how many
+    /// these are; `None` without any.
     pub(super) fn accuracy(&self, classifier: &Classifier, parameters: &[f32]) -> Option<(f64, u64)> {
         let logits = classifier.logits(&self.shard, parameters);
         let n_classes = classifier.network().n_classes();

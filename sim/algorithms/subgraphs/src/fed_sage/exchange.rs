@@ -1,4 +1,5 @@
-//! Who does what in the exchange: generators learn alone, go round, come back as gradients and fill graphs.
+//! Who does what in the exchange: generators learn alone, go round, come back as gradients and fill
+//! graphs.
 
 use super::data::Piece;
 use super::impaired::{Impaired, n_left};
@@ -51,7 +52,6 @@ pub struct Learning {
     losses: Option<[f64; 2]>,
 }
 
-/// Made neighbours.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Filled {
     /// Of each, the place of the node it is a neighbour of.
@@ -63,7 +63,7 @@ pub struct Filled {
     known: Known,
 }
 
-/// Numbers for whoever studies the run, never sent.
+/// Numbers for whoever evaluates the run, never sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Notes {
     /// Nodes for which neighbours could be made, those that they lack, and what was said of that.
@@ -288,8 +288,9 @@ impl AtClient<'_, '_, '_> {
         }
     }
 
-    /// Makes a step by its own gradient and what those of others come to, all of them at the generator as others read it; what they move is the generator itself, so that rounding does not
-    /// stay in it.
+    /// Makes a step by its own gradient and what those of others come to, all of them at the
+    /// generator as others read it; what they move is the generator itself, so that rounding does
+    /// not stay in it.
     fn step(&self, learning: &Learning, told: &Told) -> Says<Told, Kept> {
         if told.step != learning.step {
             return Says::nothing();
@@ -378,7 +379,8 @@ impl Learning {
     }
 }
 
-/// The server's answers: every generator to all others, and to whoever sent one the sum of the gradients that came of it.
+/// The server's answers: every generator to all others, and to whoever sent one the sum of the
+/// gradients that came of it.
 ///
 /// # Errors
 ///
@@ -439,8 +441,10 @@ pub(super) fn sum(head: (u32, u32), all: Vec<Told>) -> Told {
     }
 }
 
-/// Bytes that a formula says of the exchange, where everybody is there: of clients with these numbers of training nodes, and whether two of their nodes are neighbours. `n_bytes` are those of a
-/// generator with so many nodes besides its head, with none of a gradient; where nobody knows them, there is no formula.
+/// Bytes that a formula says of the exchange, where everybody is there: of clients with these
+/// numbers of training nodes, and whether two of their nodes are neighbours. `n_bytes` are those of
+/// a generator with so many nodes besides its head, with none of a gradient; where nobody knows
+/// them, there is no formula.
 pub(super) fn bytes(plan: &Plan, n_bytes: impl Fn(usize) -> Option<u64>, clients: &[(usize, bool)]) -> Option<u64> {
     let n_clients = clients.len() as u64;
     let n_linked = clients.iter().filter(|(_, is_linked)| *is_linked).count() as u64;

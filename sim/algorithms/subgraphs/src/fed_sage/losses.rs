@@ -1,9 +1,11 @@
-//! Operations of the tape: what generators are told apart by, which is how many neighbours are missing and what the nearest of them is like, and what keeps a gradient's factors.
+//! Operations of the tape: what generators are told apart by, which is how many neighbours are
+//! missing and what the nearest of them is like, and what keeps a gradient's factors.
 
 use folkmoot_learning::tape::{Backward, Function};
 use std::sync::OnceLock;
 
-/// The mean over nodes of `s(x − c)`, `s` the square's half up to 1 and straight from there (Huber), of predicted counts `x`, shape `(n, 1)`.
+/// The mean over nodes of `s(x − c)`, `s` the square's half up to 1 and straight from there
+/// (Huber), of predicted counts `x`, shape `(n, 1)`.
 #[derive(Debug)]
 pub(super) struct Missing {
     /// Rows that count, and the true count of each.
@@ -45,8 +47,9 @@ pub(super) struct Comparison {
     pub(super) targets: Vec<u32>,
 }
 
-/// `share` times the sum over made neighbours of the least mean squared error to a target: of made rows, shape `(n, n_made d)`, the features of neighbours side by side. Several may be
-/// nearest to one target; of targets that are equally near the first counts.
+/// `share` times the sum over made neighbours of the least mean squared error to a target: of made
+/// rows, shape `(n, n_made d)`, the features of neighbours side by side. Several may be nearest to
+/// one target; of targets that are equally near the first counts.
 #[derive(Debug)]
 pub(super) struct Nearest<'a> {
     pub(super) comparisons: Vec<Comparison>,
@@ -77,7 +80,8 @@ impl Nearest<'_> {
         &self.known[target as usize * self.n_features..][..self.n_features]
     }
 
-    /// Where each made neighbour that is compared begins in made rows, with the nearest target and how near it is.
+    /// Where each made neighbour that is compared begins in made rows, with the nearest target and
+    /// how near it is.
     fn nearest<'a>(&'a self, rows: &'a [f32]) -> impl Iterator<Item = (usize, &'a [f32], f64)> + 'a {
         self.comparisons.iter().flat_map(move |comparison| {
             let starts = (0..comparison.n_made as usize).map(move |slot| {
@@ -125,7 +129,8 @@ impl Function for Nearest<'_> {
     }
 }
 
-/// Rows `y = x W + b` as they are, of operands `y` and `x`; keeps the factors of the gradient by `W`: `x`, and on the way back the gradient of `y`.
+/// Rows `y = x W + b` as they are, of operands `y` and `x`; keeps the factors of the gradient by
+/// `W`: `x`, and on the way back the gradient of `y`.
 #[derive(Debug, Default)]
 pub(super) struct Factors(OnceLock<[Vec<f32>; 2]>);
 

@@ -1,4 +1,5 @@
-//! The generator of a client: networks that say how many neighbours a node lacks and what these are like, and how they learn.
+//! The generator of a client: networks that say how many neighbours a node lacks and what these are
+//! like, and how they learn.
 
 use super::impaired::Impaired;
 use super::losses::{Comparison, Factors, Missing, Nearest};
@@ -13,7 +14,8 @@ use std::cell::OnceCell;
 /// A graph convolution's weight and bias.
 type Convolution = [Parameter; 2];
 
-/// The networks of one client, in one layout: those that make features come first, so that they are the first `n_shared` of its numbers.
+/// The networks of one client, in one layout: those that make features come first, so that they are
+/// the first `n_shared` of its numbers.
 #[derive(Debug)]
 pub(super) struct Networks {
     layout: Layout,
@@ -21,7 +23,6 @@ pub(super) struct Networks {
     pub(super) shared: Layout,
     /// The same without the last weight, which has most of the numbers.
     others: Layout,
-    /// In that.
     last_bias: Parameter,
     /// Rows and columns of the last weight.
     last: [usize; 2],
@@ -107,7 +108,8 @@ impl Networks {
         convolve(tape, impaired.batch.csr(), hidden, second[1], true)
     }
 
-    /// Takes what makes features on a tape that is to keep the factors of the gradient by the last weight, and not that gradient.
+    /// Takes what makes features on a tape that is to keep the factors of the gradient by the last
+    /// weight, and not that gradient.
     fn load_apart<'g>(&self, tape: &mut Tape<'g>, shared: &'g [f32], factors: &'g Factors) -> Apart<'g> {
         let range = self.shared.range(self.makes[2].weight);
         tape.load(&self.others, &[&shared[..range.start], &shared[range.end..]].concat());
@@ -118,7 +120,8 @@ impl Networks {
         }
     }
 
-    /// The gradient by what makes features, of that by all but the last weight, and its factors by that.
+    /// The gradient by what makes features, of that by all but the last weight, and its factors by
+    /// that.
     fn gradient(&self, others: Vec<f32>, factors: [Vec<f32>; 2]) -> Gradient {
         Gradient {
             others,
@@ -183,7 +186,8 @@ impl Networks {
     }
 }
 
-/// The last weight, as what answers and does not learn, its bias, and what keeps the factors of the gradient by the weight.
+/// The last weight, as what answers and does not learn, its bias, and what keeps the factors of the
+/// gradient by the weight.
 pub(super) struct Apart<'g> {
     weight: Var,
     bias: Var,
@@ -419,7 +423,8 @@ impl<'a> Sight<'a> {
         })
     }
 
-    /// The losses at a client by what makes features, `1/N` times which it follows, and their gradient by that.
+    /// The losses at a client by what makes features, `1/N` times which it follows, and their
+    /// gradient by that.
     pub(super) fn own_gradient(&self, shared: &[f32], frozen: Frozen<'_>, rng: Drawn<'_>) -> (Losses, Gradient) {
         let Sight {
             plan,
@@ -464,8 +469,9 @@ impl<'a> Sight<'a> {
         (losses, networks.gradient(others, factors.into_inner()))
     }
 
-    /// What neighbours are made for nodes that are left, with noise: of each, at the node of the client with this place, its features side by side; and how near those that can be compared are to
-    /// what is hidden.
+    /// What neighbours are made for nodes that are left, with noise: of each, at the node of the
+    /// client with this place, its features side by side; and how near those that can be compared
+    /// are to what is hidden.
     pub(super) fn fill(&self, shared: &[f32], frozen: Frozen<'_>, rng: &mut SimRng) -> (Vec<u32>, Vec<f32>, Near) {
         let (plan, networks) = (self.plan, self.networks);
         let mended = Mended::new(plan, self.impaired, self.shard, frozen.counts);
@@ -522,8 +528,9 @@ fn rows(all: &[f32], width: usize, which: &[u32]) -> Vec<f32> {
     rows.copied().collect()
 }
 
-/// The gradient by what makes features at client `i`, `shared`, of `b / N` times the loss of features where they are compared with what a client holds: to each node of `i` that trains, of this
-/// embedding and missing so many, a node is drawn that has neighbours, and so many of these.
+/// The gradient by what makes features at client `i`, `shared`, of `b / N` times the loss of
+/// features where they are compared with what a client holds: to each node of `i` that trains, of
+/// this embedding and missing so many, a node is drawn that has neighbours, and so many of these.
 pub(super) fn gradient_for_other(
     (plan, networks): (&Plan, &Networks),
     shared: &[f32],

@@ -1,7 +1,10 @@
-//! Numbers that are told of a generator, as who tells and who hears them hold them: in less room than there are.
+//! Numbers that are told of a generator, as who tells and who hears them hold them: in less room
+//! than there are.
 //!
-//! A generator is the one that its client keeps, with what is told of its nodes behind it. Of a gradient, the part by the last weight, which is 96 of 100 numbers, is held as its factors,
-//! which have a row for each node. What the server adds up is held as what it is a sum of, and added up where it is read. On the wire all of them are the numbers themselves, one by one, as is what
+//! A generator is the one that its client keeps, with what is told of its nodes behind it. Of a
+//! gradient, the part by the last weight, which is 96 of 100 numbers, is held as its factors, which
+//! have a row for each node. What the server adds up is held as what it is a sum of, and added up
+//! where it is read. On the wire all of them are the numbers themselves, one by one, as is what
 //! comes off it, and the bits are the same.
 
 use super::told::Told;
@@ -14,9 +17,7 @@ use std::sync::Arc;
 /// Numbers in one of their forms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Numbers {
-    /// One by one.
     Plain(Vec<f32>),
-    /// A generator.
     Generator {
         #[serde(with = "shared")]
         weights: Arc<[f32]>,
@@ -57,7 +58,6 @@ impl Numbers {
         }
     }
 
-    /// All of them.
     pub(super) fn all(&self) -> Cow<'_, [f32]> {
         if let Numbers::Plain(values) = self {
             return Cow::Borrowed(values);
@@ -130,7 +130,6 @@ impl From<Gradient> for Numbers {
     }
 }
 
-/// One by one.
 impl Payload for Numbers {
     fn encoded_len(&self) -> usize {
         4 * self.len()

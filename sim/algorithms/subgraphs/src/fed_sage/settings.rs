@@ -5,14 +5,14 @@ use folkmoot_classifiers::attacks::Attack;
 use folkmoot_classifiers::classifier::{self, Encoder, Inputs, LocalOptimiser, Model, Scale, Split, Training};
 use folkmoot_codecs::Codec;
 use folkmoot_learning::{Adam, Decay, Optimiser};
-use folkmoot_parts::{Chosen, Rules, part};
+use folkmoot_parts::{Chosen, Rules, component};
 use folkmoot_rounds::{Protocol, Secure, Trains, Weighting};
 
 /// Why clients cannot be hidden who train generators.
 pub(super) const TOLD: &str = "clients also tell generators, embeddings and gradients in the first round, which no clip bounds; set generator: Off";
 
 /// The parameters of FedSage.
-#[part(
+#[component(
     name = "FedSage",
     about = "federated averaging of GraphSAGE on the pieces of a cut graph, as they are or mended by generated neighbours (NeurIPS 2021)",
     rules
@@ -22,79 +22,89 @@ pub struct Params {
     /// Whether clients make up neighbours for their nodes before they train.
     pub generator: Generator,
     /// The network that all train.
-    #[part(default = Model { encoder: Encoder::Sage, hidden: 64, dropout: 0.5, ..Model::default() })]
+    #[component(default = Model { encoder: Encoder::Sage, hidden: 64, dropout: 0.5, ..Model::default() })]
     pub model: Model,
     /// Local training: epochs, batch size, optimiser.
-    #[part(default = Training { optimiser: LocalOptimiser::Adam, epochs: 1, learning_rate: 0.001, batch_size: Some(32), ..Training::default() })]
+    #[component(default = Training { optimiser: LocalOptimiser::Adam, epochs: 1, learning_rate: 0.001, batch_size: Some(32), ..Training::default() })]
     pub training: Training,
     /// Node features.
     pub inputs: Inputs,
     /// Who trains, validates and tests, in both phases. A generator hides nodes that validate.
-    #[part(default = Split::Shares { train: 0.6, validation: 0.2 })]
+    #[component(default = Split::Shares { train: 0.6, validation: 0.2 })]
     pub split: Split,
-    /// Rounds: aggregation, server optimizer, privacy, codecs. With a generator the first trains no classifier.
-    #[part(default = Protocol { rounds: 50, weighting: Weighting::Uniform, ..Protocol::default() })]
+    /// Rounds: aggregation, server optimizer, privacy, codecs. With a generator the first trains no
+    /// classifier.
+    #[component(default = Protocol { rounds: 50, weighting: Weighting::Uniform, ..Protocol::default() })]
     pub protocol: Protocol,
-    /// Who asks, when the run is over, what the training has given away; clients answer from what they hold and have made up.
+    /// Who asks, when the run is over, what the training has given away; clients answer from what
+    /// they hold and have made up.
     pub attacks: Vec<Chosen<dyn Attack>>,
 }
 
 /// Whether clients make up neighbours for their nodes before they train.
-#[part]
+#[component]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Generator {
     /// They do not: FedSage, which is federated averaging on the cut graph.
     #[default]
     Off,
-    /// Each trains a generator of missing neighbours (NeighGen), by itself and then by what it makes of its rows at other clients, and fills its graph: FedSage+.
+    /// Each trains a generator of missing neighbours (NeighGen), by itself and then by what it
+    /// makes of its rows at other clients, and fills its graph: FedSage+.
     Trained {
-        /// The share of the validation nodes that a client hides from itself, to learn what is missing.
-        #[part(default = 0.5, in = 0..=1)]
+        /// The share of the validation nodes that a client hides from itself, to learn what is
+        /// missing.
+        #[component(default = 0.5, in = 0..=1)]
         hidden_portion: f64,
         /// The most neighbours that are made for a node. With 0 none is, and nothing is exchanged.
-        #[part(default = 5, in = 0..=64)]
+        #[component(default = 5, in = 0..=64)]
         num_pred: u32,
-        /// The width of the first layers of the encoder and of the classifier that the generator learns with.
-        #[part(default = 32, in = 1..=4_096)]
+        /// The width of the first layers of the encoder and of the classifier that the generator
+        /// learns with.
+        #[component(default = 32, in = 1..=4_096)]
         encoder_hidden: u32,
         /// Numbers of a node's embedding.
-        #[part(default = 128, in = 1..=4_096)]
+        #[component(default = 128, in = 1..=4_096)]
         latent: u32,
         /// The width of the first layer that makes features of an embedding.
-        #[part(default = 256, in = 1..=65_536)]
+        #[component(default = 256, in = 1..=65_536)]
         first_width: u32,
         /// The width of the second.
-        #[part(default = 2_048, in = 1..=65_536)]
+        #[component(default = 2_048, in = 1..=65_536)]
         second_width: u32,
-        /// The standard deviation of the noise that is added to an embedding before features are made of it.
-        #[part(default = 1.0, at_least = 0, f32)]
+        /// The standard deviation of the noise that is added to an embedding before features are
+        /// made of it.
+        #[component(default = 1.0, at_least = 0, f32)]
         noise: f64,
         /// The weight of the loss of counts.
-        #[part(default = 1.0, at_least = 0, f32)]
+        #[component(default = 1.0, at_least = 0, f32)]
         a: f64,
         /// The weight of the loss of features, at the client and at others.
-        #[part(default = 1.0, at_least = 0, f32)]
+        #[component(default = 1.0, at_least = 0, f32)]
         b: f64,
         /// The weight of the loss of classes on the mended graph.
-        #[part(default = 1.0, at_least = 0, f32)]
+        #[component(default = 1.0, at_least = 0, f32)]
         c: f64,
         /// Steps over all training nodes that a client makes by itself.
-        #[part(default = 20, in = 0..=100_000)]
+        #[component(default = 20, in = 0..=100_000)]
         epochs: u32,
-        /// Steps with the other clients after that, each of which sends a generator to all of them and a gradient back; with 0 a generator knows its own client alone.
-        #[part(default = 20, in = 0..=100_000)]
+        /// Steps with the other clients after that, each of which sends a generator to all of them
+        /// and a gradient back; with 0 a generator knows its own client alone.
+        #[component(default = 20, in = 0..=100_000)]
         steps: u32,
         /// Adam's rate.
-        #[part(default = 0.001, above = 0, f32, alias = "rate")]
+        #[component(default = 0.001, above = 0, f32, alias = "rate")]
         learning_rate: f64,
         /// Times the weight, added to its gradient.
-        #[part(default = 0.0001, at_least = 0, f32)]
+        #[component(default = 0.0001, at_least = 0, f32)]
         weight_decay: f64,
         /// The probability that a hidden number is dropped in a step.
-        #[part(default = 0.5, in = 0..1)]
+        #[component(default = 0.5, in = 0..1)]
         dropout: f64,
-        /// How generators, embeddings and gradients are sent: as they are, or with fewer bits a number; numbers of neighbours go as they are. A gradient that is packed takes the bytes that are counted of it, where one as it is
-        /// is held as its factors: at the authors' size on Cora 30 MB each with Half, of which twenty clients have 380 in a step, and the server reads those of one generator at once, of 61 MB each.
+        /// How generators, embeddings and gradients are sent: as they are, or with fewer bits a
+        /// number; numbers of neighbours go as they are. A gradient that is packed takes the bytes
+        /// that are counted of it, where one as it is is held as its factors: at the authors' size
+        /// on Cora 30 MB each with Half, of which twenty clients have 380 in a step, and the server
+        /// reads those of one generator at once, of 61 MB each.
         codec: Chosen<dyn Codec>,
     },
 }

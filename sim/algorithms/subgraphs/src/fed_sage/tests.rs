@@ -329,7 +329,8 @@ fn the_ledger_counts_generators_as_the_formula_does() {
     assert_eq!((made.rounds[0].cohort, made.rounds[0].completed), (4, 4));
 }
 
-/// Twenty clients' generators of the authors' size: 40 times 20 of them, a step, none of which is made.
+/// Twenty clients' generators of the authors' size: 40 times 20 of them, a step, none of which is
+/// made.
 #[test]
 fn a_dry_run_makes_no_generator() {
     let options = Options {

@@ -8,19 +8,20 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Numbers about one client's generator: a gradient, or the generator itself and behind it, of each training node that is left, its embedding, and then of each how many neighbours
-/// it lacks. Which of both they are their number tells.
+/// Numbers about one client's generator: a gradient, or the generator itself and behind it, of each
+/// training node that is left, its embedding, and then of each how many neighbours it lacks. Which
+/// of both they are their number tells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Told {
     /// Whose generator it is.
     pub whose: u32,
     /// The step that it stands before.
     pub step: u32,
-    /// How many numbers it has, which are not made in a dry run. A real message's length tells that, so that it is carried and not counted; where a codec has packed them, it is counted.
+    /// How many numbers it has, which are not made in a dry run. A real message's length tells
+    /// that, so that it is carried and not counted; where a codec has packed them, it is counted.
     n_values: u32,
     /// Bytes that are counted of them.
     n_bytes: u64,
-    /// The numbers.
     #[serde(with = "shared")]
     values: Option<Arc<Numbers>>,
     /// In their place, what a codec has made of them.

@@ -1,10 +1,11 @@
 //! Blink: bits and degrees under noise, and at the server what is then believed of every pair.
 //!
-//! X. Zhu, V. Y. F. Tan, X. Xiao. Blink: Link Local Differential Privacy in Graph Neural Networks via Bayesian Estimation. CCS 2023, algorithms 1
-//! to 3. <https://arxiv.org/abs/2309.03190>
+//! X. Zhu, V. Y. F. Tan, X. Xiao. Blink: Link Local Differential Privacy in Graph Neural Networks
+//! via Bayesian Estimation. CCS 2023, algorithms 1 to 3. <https://arxiv.org/abs/2309.03190>
 //!
-//! A user sends a bit for each other user and its degree: `ceil((n − 1) / 8) + 4` bytes. The server fits the beta model of the degrees
-//! ([`Prior`](super::prior::Prior)), weighs it with both bits of each pair, and learns on the pairs it believes in. Deviation: degrees are rounded, see there.
+//! A user sends a bit for each other user and its degree: `ceil((n − 1) / 8) + 4` bytes. The server
+//! fits the beta model of the degrees ([`Prior`](super::prior::Prior)), weighs it with both bits of
+//! each pair, and learns on the pairs it believes in. Deviation: degrees are rounded, see there.
 
 use super::prior::{Prior, posterior};
 use super::{BIT, EdgeRelease, Reports, Suspicion, of_bits, of_degrees};
@@ -12,29 +13,30 @@ use crate::bits::{Bits, pack, unpack};
 use crate::links::{Arcs, Links, Weighed};
 use crate::own::{OwnEdges, place_of, refused, user_at};
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use folkmoot_privacy::{NoisyCounts, SparseBits};
 use rayon::prelude::*;
 
-/// Bits by randomised response and a noisy degree, and what the server believes of every pair by Bayes' rule.
-#[part(
+/// Bits by randomised response and a noisy degree, and what the server believes of every pair by
+/// Bayes' rule.
+#[component(
     name = "Blink",
     about = "noisy bits and degrees, and a posterior of every pair at the server (CCS 2023)"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blink {
     /// The budget of one bit of one list, for degree and bits together.
-    #[part(default = 4.0, above = 0, in = 1e-6..=1e6)]
+    #[component(default = 4.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon: f64,
     /// The share of it that the degree takes, delta in the paper; most where epsilon is small.
-    #[part(default = 0.1, above = 0, below = 1)]
+    #[component(default = 0.1, above = 0, below = 1)]
     pub degree_share: f64,
     /// What the server learns on.
     pub graph: Graph,
 }
 
 /// Which pairs a server learns on, by what it believes of them.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Graph {
     /// Those that are likelier joined than not.
@@ -42,7 +44,8 @@ pub enum Graph {
     Hard,
     /// All, each weighed by how likely it is joined.
     Soft,
-    /// As many as there should be, the likeliest, each weighed so; all that are as likely as the last.
+    /// As many as there should be, the likeliest, each weighed so; all that are as likely as the
+    /// last.
     Hybrid,
 }
 
@@ -78,7 +81,8 @@ impl Held {
         (0..n).into_par_iter().map(row).collect()
     }
 
-    /// The least belief among as many of the strongest as there should be arcs, which is the sum of all; above all where that is none.
+    /// The least belief among as many of the strongest as there should be arcs, which is the sum of
+    /// all; above all where that is none.
     fn threshold(&self) -> f64 {
         let (n, n_classes) = (self.said.len(), self.prior.u.len());
         // How many arcs have each belief: whole numbers, so no order of adding changes them.
@@ -250,7 +254,8 @@ mod tests {
         }
     }
 
-    /// With hardly any budget bits say nothing: what is believed is what degrees say, alike for all pairs of a ring.
+    /// With hardly any budget bits say nothing: what is believed is what degrees say, alike for all
+    /// pairs of a ring.
     #[test]
     fn without_a_budget_the_belief_is_the_prior() {
         let reports = ring(9);

@@ -1,11 +1,14 @@
-//! Degree-preserving randomised response: of those whom randomised response names, a user tells of as many as it has neighbours.
+//! Degree-preserving randomised response: of those whom randomised response names, a user tells of
+//! as many as it has neighbours.
 //!
-//! S. Hidano, T. Murakami. Degree-Preserving Randomized Response for Graph Neural Networks under Local Differential Privacy. Transactions on Data Privacy 17(2), 2024.
+//! S. Hidano, T. Murakami. Degree-Preserving Randomized Response for Graph Neural Networks under
+//! Local Differential Privacy. Transactions on Data Privacy 17(2), 2024.
 //! <https://arxiv.org/abs/2202.10209>
 //!
-//! A tenth of the budget goes to the degree, `d̃`, the rest to the bits, each kept with probability `p`. Whoever is named then stays with
-//! probability `q = d̃ / (d̃ (2p − 1) + (n − 1) (1 − p))`, within 0 and 1, so that about `d̃` stay.
-//! That is done by the user, who sends 4 bytes for each: nobody else learns whom it dropped.
+//! A tenth of the budget goes to the degree, `d̃`, the rest to the bits, each kept with probability
+//! `p`. Whoever is named then stays with probability `q = d̃ / (d̃ (2p − 1) + (n − 1) (1 − p))`,
+//! within 0 and 1, so that about `d̃` stay. That is done by the user, who sends 4 bytes for each:
+//! nobody else learns whom it dropped.
 
 use super::prior::{Prior, bayes};
 use super::{BIT, EdgeRelease, Reports, Suspicion, n_named, of_bits, of_degrees};
@@ -13,27 +16,28 @@ use crate::links::Links;
 use crate::own::{OwnEdges, refused};
 use folkmoot_draws::bernoulli;
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use folkmoot_privacy::{NoisyCounts, SparseBits};
 
 const STAYS: Purpose = Purpose(*b"us-stays");
 
 /// Randomised response of which a user tells as many as it has neighbours, 4 bytes each.
-#[part(
+#[component(
     name = "Dprr",
     about = "degree-preserving randomised response on a user's list of neighbours (Hidano & Murakami)"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dprr {
     /// The budget of one bit of one list, for degree and bits together.
-    #[part(default = 4.0, above = 0, in = 1e-6..=1e6)]
+    #[component(default = 4.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon: f64,
     /// The share of it that the degree takes.
-    #[part(default = 0.1, above = 0, below = 1)]
+    #[component(default = 0.1, above = 0, below = 1)]
     pub degree_share: f64,
 }
 
-/// How likely each that is named stays, so that `degree` do of `n_others`, each bit being kept with probability `keep`.
+/// How likely each that is named stays, so that `degree` do of `n_others`, each bit being kept with
+/// probability `keep`.
 pub(super) fn stay_probability(degree: f64, n_others: u32, keep: f64) -> f64 {
     let named = degree * (2.0 * keep - 1.0) + f64::from(n_others) * (1.0 - keep);
     match degree > 0.0 && named > 0.0 {
@@ -127,7 +131,8 @@ impl EdgeRelease for Dprr {
 mod tests {
     use super::*;
 
-    /// 101 users, p = 3/4 and a degree of 10: a third of those named stay, and they are ten on average.
+    /// 101 users, p = 3/4 and a degree of 10: a third of those named stay, and they are ten on
+    /// average.
     #[test]
     fn as_many_stay_as_there_are_neighbours() {
         let stay = stay_probability(10.0, 100, 0.75);

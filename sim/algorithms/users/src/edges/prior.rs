@@ -1,14 +1,18 @@
-//! What is known of a pair of users before and after they have said whether they are joined, by how many neighbours each has.
+//! What is known of a pair of users before and after they have said whether they are joined, by how
+//! many neighbours each has.
 //!
-//! X. Zhu, V. Y. F. Tan, X. Xiao. Blink: Link Local Differential Privacy in Graph Neural Networks via Bayesian Estimation. CCS 2023, sections
-//! 4.2 and 4.3. <https://arxiv.org/abs/2309.03190>
+//! X. Zhu, V. Y. F. Tan, X. Xiao. Blink: Link Local Differential Privacy in Graph Neural Networks
+//! via Bayesian Estimation. CCS 2023, sections 4.2 and 4.3. <https://arxiv.org/abs/2309.03190>
 //!
-//! The prior is the beta model of given degrees: `P(i ~ j) = σ(β_i + β_j)`, so that each expects its degree. Its likelihood is greatest at the fixed point of
-//! `β_i ← ln d_i − ln Σ_{j≠i} 1 / (e^{β_i} + e^{−β_j})`, from 0 on, which 200 steps come near to, where there is one. With `u = e^β` a step is
-//! `u_i ← d_i / Σ_{j≠i} u_j / (1 + u_i u_j)`, without a logarithm, and `P = u_i u_j / (1 + u_i u_j)`.
+//! The prior is the beta model of given degrees: `P(i ~ j) = σ(β_i + β_j)`, so that each expects
+//! its degree. Its likelihood is greatest at the fixed point of
+//! `β_i ← ln d_i − ln Σ_{j≠i} 1 / (e^{β_i} + e^{−β_j})`, from 0 on, which 200 steps come near to,
+//! where there is one. With `u = e^β` a step is `u_i ← d_i / Σ_{j≠i} u_j / (1 + u_i u_j)`, without
+//! a logarithm, and `P = u_i u_j / (1 + u_i u_j)`.
 //!
-//! Users of one degree have one β. So degrees are rounded to whole numbers, or where their noise is wide to multiples of an eighth of its scale, which costs no
-//! privacy; a step then takes as many terms as there are pairs of different degrees, and not of users.
+//! Users of one degree have one β. So degrees are rounded to whole numbers, or where their noise is
+//! wide to multiples of an eighth of its scale, which costs no privacy; a step then takes as many
+//! terms as there are pairs of different degrees, and not of users.
 
 /// Steps towards the fixed point.
 const STEPS: usize = 200;
@@ -23,7 +27,8 @@ pub struct Prior {
 }
 
 impl Prior {
-    /// Of noisy degrees, none for a user who said nothing and so is joined to nobody. `scale` is that of their noise.
+    /// Of noisy degrees, none for a user who said nothing and so is joined to nobody. `scale` is
+    /// that of their noise.
     ///
     /// # Complexity
     ///
@@ -82,14 +87,15 @@ impl Prior {
     }
 }
 
-/// The likelihoods of what a pair has said, given that it is joined and that it is not, as a posterior (Bayes).
+/// The likelihoods of what a pair has said, given that it is joined and that it is not, as a
+/// posterior (Bayes).
 pub(crate) fn bayes(prior: f64, joined: f64, apart: f64) -> f64 {
     let (yes, no) = (prior * joined, (1.0 - prior) * apart);
     if yes + no > 0.0 { yes / (yes + no) } else { prior }
 }
 
-/// How likely a pair is joined if `n_named` of its two users have named the other, each having told the other way round with probability
-/// `flip` (Blink, equation 8).
+/// How likely a pair is joined if `n_named` of its two users have named the other, each having told
+/// the other way round with probability `flip` (Blink, equation 8).
 pub fn posterior(prior: f64, n_named: u32, flip: f64) -> f64 {
     let keep = 1.0 - flip;
     let (joined, apart) = match n_named {
@@ -108,7 +114,8 @@ mod tests {
         all.iter().map(|degree| Some(*degree)).collect()
     }
 
-    /// A path of four users: the likelihood has no greatest value, and this is where 200 steps come to.
+    /// A path of four users: the likelihood has no greatest value, and this is where 200 steps come
+    /// to.
     #[test]
     fn a_path_has_the_values_of_a_hand() {
         let prior = Prior::new(&degrees(&[1.0, 2.0, 2.0, 1.0]), 0.0);
@@ -144,7 +151,8 @@ mod tests {
         4_602_678_819_172_646_912,
     ];
 
-    /// Where the likelihood has a greatest value, each expects its degree; all alike, every pair is as likely.
+    /// Where the likelihood has a greatest value, each expects its degree; all alike, every pair is
+    /// as likely.
     #[test]
     fn everybody_expects_its_degree() {
         let wanted: Vec<f64> = (0..60).map(|i| f64::from(3 + i % 7)).collect();
@@ -168,7 +176,8 @@ mod tests {
         }
     }
 
-    /// Noise below 1 or above all others, wide noise, no number, and silence: classes stay few and chances are chances.
+    /// Noise below 1 or above all others, wide noise, no number, and silence: classes stay few and
+    /// chances are chances.
     #[test]
     fn any_degrees_will_do() {
         let mut told = vec![Some(-50.0), Some(1e9), Some(f64::NAN), Some(f64::INFINITY), None];
@@ -178,7 +187,8 @@ mod tests {
         for i in 0..100 {
             for j in (0..100).filter(|&j| j != i) {
                 let p = prior.of_users(i, j);
-                // Who tells of none at most is joined to hardly anybody, and those who tell of most are joined to each other.
+                // Who tells of none at most is joined to hardly anybody, and those who tell of most
+                // are joined to each other.
                 let bounds = match (i.min(j), i.max(j)) {
                     (5..20, _) => 0.0..=0.1,
                     (80.., _) => 0.9..=1.0,
@@ -187,7 +197,8 @@ mod tests {
                 assert!(bounds.contains(&p), "{i} {j} {p}");
                 assert_eq!(p, prior.of_users(j, i), "{i} {j}");
             }
-            // Who tells of a number in the middle expects about as many; the mean chance of all would be up to 16 off.
+            // Who tells of a number in the middle expects about as many; the mean chance of all
+            // would be up to 16 off.
             if (40..=60).contains(&i) {
                 let expected: f64 = (5..100).filter(|&j| j != i).map(|j| prior.of_users(i, j)).sum();
                 let degree = f64::from(i - 5) * 1.37 - 20.0;

@@ -4,10 +4,11 @@ use super::{EdgeRelease, Reports, Suspicion, n_named};
 use crate::links::Links;
 use crate::own::OwnEdges;
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
-/// The server knows the edges from the start, as the owner of a network does; users say nothing of them.
-#[part(name = "PublicEdges", about = "the server knows the edges (LPGNN)")]
+/// The server knows the edges from the start, as the owner of a network does; users say nothing of
+/// them.
+#[component(name = "PublicEdges", about = "the server knows the edges (LPGNN)")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PublicEdges {}
 

@@ -6,32 +6,35 @@ use crate::bits::{named, pack, unpack};
 use crate::links::Links;
 use crate::own::{OwnEdges, place_of, refused};
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use folkmoot_privacy::SparseBits;
 
-/// Each bit of a user's list is told the other way round with probability `1 / (1 + e^epsilon)`: at epsilon 1 more than a quarter of all pairs become
-/// edges. A report has a bit for each other user, `ceil((n − 1) / 8)` bytes.
-#[part(
+/// Each bit of a user's list is told the other way round with probability `1 / (1 + e^epsilon)`: at
+/// epsilon 1 more than a quarter of all pairs become edges. A report has a bit for each other user,
+/// `ceil((n − 1) / 8)` bytes.
+#[component(
     name = "EdgeResponse",
     about = "randomised response on every bit of a user's list of neighbours"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EdgeResponse {
     /// The budget of one bit of one list.
-    #[part(default = 4.0, above = 0, in = 1e-6..=1e6)]
+    #[component(default = 4.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon: f64,
     /// Which bits are told.
     pub lists: Lists,
 }
 
 /// Which bits of all lists are told.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lists {
-    /// All: everybody answers for all others, and the graph has an arc to each that a user names. An edge is told twice, so it costs twice.
+    /// All: everybody answers for all others, and the graph has an arc to each that a user names.
+    /// An edge is told twice, so it costs twice.
     #[default]
     Both,
-    /// Of each pair the one in the list of the user with the lower number, so that an edge is told once; the graph has it both ways.
+    /// Of each pair the one in the list of the user with the lower number, so that an edge is told
+    /// once; the graph has it both ways.
     Triangle,
 }
 
@@ -57,8 +60,9 @@ impl EdgeResponse {
     }
 }
 
-/// Degrees under noise of standard deviation `scale`, each moved to the mean by the share of their variance that is noise: where noise is wider than what
-/// differs, a prior of what was told would mislead whoever believes it.
+/// Degrees under noise of standard deviation `scale`, each moved to the mean by the share of their
+/// variance that is noise: where noise is wider than what differs, a prior of what was told would
+/// mislead whoever believes it.
 fn shrunk(noisy: &[f64], scale: f64) -> Vec<f64> {
     let n = noisy.len() as f64;
     let mean = noisy.iter().sum::<f64>() / n;

@@ -3,10 +3,10 @@
 use super::{Estimate, FeatureRelease, Numbers};
 use crate::own::OwnFeatures;
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
 /// They are sent as they are: places of those that are not 0 and then their values, 8 bytes each.
-#[part(name = "ClearFeatures", about = "features are sent as they are")]
+#[component(name = "ClearFeatures", about = "features are sent as they are")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClearFeatures {}
 

@@ -1,43 +1,45 @@
 //! LPGNN's multi-bit encoder: a few coordinates, one random sign each.
 //!
-//! S. Sajadmanesh and D. Gatica-Perez. Locally Private Graph Neural Networks. CCS 2021, algorithm 1 and proposition 3.2.
-//! <https://arxiv.org/abs/2006.05535>
+//! S. Sajadmanesh and D. Gatica-Perez. Locally Private Graph Neural Networks. CCS 2021, algorithm 1
+//! and proposition 3.2. <https://arxiv.org/abs/2006.05535>
 //!
-//! Of `d` coordinates `m` are drawn without replacement; each becomes a sign with a budget of `epsilon / m`. The whole row costs epsilon. That is
-//! [`MultiBit`] of a matrix of one row, where GW-LDP divides the budget by the number of rows too. The estimate is
-//! `d (high − low) / 2m × (e^b + 1) / (e^b − 1) × sign + (low + high) / 2`, 0 for the sign of a coordinate that was not drawn.
+//! Of `d` coordinates `m` are drawn without replacement; each becomes a sign with a budget of
+//! `epsilon / m`. The whole row costs epsilon. That is [`MultiBit`] of a matrix of one row, where
+//! GW-LDP divides the budget by the number of rows too. The estimate is `d (high − low) / 2m × (e^b
+//! + 1) / (e^b − 1) × sign + (low + high) / 2`, 0 for the sign of a coordinate that was not drawn.
 
 use super::{Estimate, FeatureRelease, bits_for};
 use crate::own::{OwnFeatures, refused};
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use folkmoot_privacy::multi_bit::recommended_entries;
 use folkmoot_privacy::{Entries, MultiBit, ParameterError};
 
 /// A few coordinates of each user, drawn, become random signs (LPGNN).
-#[part(
+#[component(
     name = "MultiBitFeatures",
     about = "a few drawn coordinates of a user become random signs (LPGNN, CCS 2021)"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MultiBitFeatures {
     /// The budget of all features of a user.
-    #[part(default = 1.0, above = 0, in = 1e-6..=1e6)]
+    #[component(default = 1.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon: f64,
-    /// Coordinates that are drawn; where it is left out `max(1, min(d, floor(epsilon / 2.18)))` of d, which makes the variance least.
-    #[part(at_least = 1)]
+    /// Coordinates that are drawn; where it is left out `max(1, min(d, floor(epsilon / 2.18)))` of
+    /// d, which makes the variance least.
+    #[component(at_least = 1)]
     pub n_sampled: Option<u32>,
 }
 
 /// Every coordinate of each user becomes a random sign.
-#[part(
+#[component(
     name = "OneBitFeatures",
     about = "every coordinate of a user becomes a random sign (Ding et al., NIPS 2017)"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OneBitFeatures {
     /// The budget of all features of a user, which they share evenly.
-    #[part(default = 1.0, above = 0, in = 1e-6..=1e6)]
+    #[component(default = 1.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon: f64,
 }
 
@@ -48,7 +50,8 @@ fn encoder(epsilon: f64, m: usize, d: usize, (low, high): (f64, f64)) -> Result<
         .with_range(low, high)
 }
 
-/// Which of three layouts is shortest, in bits: all signs where all are drawn; place and sign of each drawn one; two bits a coordinate.
+/// Which of three layouts is shortest, in bits: all signs where all are drawn; place and sign of
+/// each drawn one; two bits a coordinate.
 fn layout(m: usize, d: usize) -> (Layout, usize) {
     let listed = m * (bits_for(d) + 1);
     match () {
@@ -203,7 +206,8 @@ mod tests {
     use folkmoot_privacy::Mechanism;
     use proptest::prelude::*;
 
-    /// Two coordinates, one drawn, epsilon 1: P(+1) = e / (e + 1), and the estimates 0.5 ± 2.163953 and 0.5.
+    /// Two coordinates, one drawn, epsilon 1: P(+1) = e / (e + 1), and the estimates 0.5 ± 2.163953
+    /// and 0.5.
     #[test]
     fn the_estimates_are_those_of_a_hand() {
         let encoder = encoder(1.0, 1, 2, (0.0, 1.0)).unwrap();
@@ -233,7 +237,8 @@ mod tests {
         }
     }
 
-    /// Of any two rows no report is more than e^epsilon times as likely for one as for the other, and for some rows it is that.
+    /// Of any two rows no report is more than e^epsilon times as likely for one as for the other,
+    /// and for some rows it is that.
     #[test]
     fn a_row_costs_epsilon_by_enumeration() {
         for (d, m) in [(1, 1), (2, 1), (2, 2), (3, 2), (3, 3)] {
@@ -246,7 +251,8 @@ mod tests {
             for a in 0..n_rows {
                 for b in 0..n_rows {
                     let (a, b) = (rows(a), rows(b));
-                    // Which places are drawn does not depend on the row: the worst m of them, each with its worse sign.
+                    // Which places are drawn does not depend on the row: the worst m of them, each
+                    // with its worse sign.
                     let ratio = |j: usize| {
                         let (p, q) = (encoder.probability(a[j]), encoder.probability(b[j]));
                         libm::log(p / q).max(libm::log((1.0 - p) / (1.0 - q)))
@@ -263,14 +269,16 @@ mod tests {
 
     #[test]
     fn reports_have_the_stated_sizes() {
-        // Cora at epsilon 1: 12 bits. All of 1 433: as many bits. Half of 16: two bits each are shorter than a place and a sign.
+        // Cora at epsilon 1: 12 bits. All of 1 433: as many bits. Half of 16: two bits each are
+        // shorter than a place and a sign.
         let bytes = |m, d| layout(m, d).1.div_ceil(8);
         assert_eq!((layout(1, 1433).1, bytes(1, 1433)), (12, 2));
         assert_eq!((bytes(1433, 1433), bytes(8, 16), bytes(1, 1)), (180, 4, 1));
         assert_eq!([1, 2, 3, 4, 5, 1433].map(bits_for), [0, 1, 2, 2, 3, 11]);
     }
 
-    /// Golden: what three users send of a row at epsilon 5, two coordinates each, and the estimates of the first.
+    /// Golden: what three users send of a row at epsilon 5, two coordinates each, and the estimates
+    /// of the first.
     #[test]
     fn value_stability() {
         let part = MultiBitFeatures {

@@ -3,30 +3,31 @@
 use super::{Estimate, FeatureRelease, Numbers};
 use crate::own::{OwnFeatures, refused};
 use folkmoot_engine::prelude::*;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use folkmoot_privacy::{Gaussian, Mechanism, NoisyCounts};
 
 /// Laplace noise of scale `d (high − low) / epsilon` on every feature.
-#[part(name = "LaplaceFeatures", about = "Laplace noise on every feature of a user")]
+#[component(name = "LaplaceFeatures", about = "Laplace noise on every feature of a user")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaplaceFeatures {
     /// The budget of all features of a user.
-    #[part(default = 1.0, above = 0, in = 1e-6..=1e6)]
+    #[component(default = 1.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon: f64,
 }
 
-/// Normal noise on every feature, calibrated exactly to the L2 sensitivity `(high − low) √d` (Balle & Wang 2018).
-#[part(
+/// Normal noise on every feature, calibrated exactly to the L2 sensitivity `(high − low) √d` (Balle
+/// & Wang 2018).
+#[component(
     name = "GaussianFeatures",
     about = "Gaussian noise on every feature of a user, the analytic Gaussian mechanism"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GaussianFeatures {
     /// The budget of all features of a user.
-    #[part(default = 1.0, above = 0, in = 1e-6..=1e6)]
+    #[component(default = 1.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon: f64,
     /// The probability beside it.
-    #[part(default = 1e-10, above = 0, below = 1)]
+    #[component(default = 1e-10, above = 0, below = 1)]
     pub delta: f64,
 }
 

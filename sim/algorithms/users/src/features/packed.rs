@@ -1,4 +1,5 @@
-//! Reports of numbers as a codec packs them, on their way alone. They have been released by then, so that rounding them costs no privacy.
+//! Reports of numbers as a codec packs them, on their way alone. They have been released by then,
+//! so that rounding them costs no privacy.
 
 use folkmoot_codecs::{Codec, Damaged};
 use folkmoot_engine::prelude::*;
@@ -21,8 +22,8 @@ impl Numbers {
         }
     }
 
-    /// A report with its numbers packed: before them, where columns are listed, how many there are as `u32`, and the columns. A number beyond those
-    /// of `f32` is the greatest of them.
+    /// A report with its numbers packed: before them, where columns are listed, how many there are
+    /// as `u32`, and the columns. A number beyond those of `f32` is the greatest of them.
     ///
     /// # Panics
     ///

@@ -1,18 +1,21 @@
-//! Where a walk goes next: chains over the links of clients, what they visit in the long run, and jumps.
+//! Where a walk goes next: chains over the links of clients, what they visit in the long run, and
+//! jumps.
 
 use folkmoot_draws::{SimRng, bernoulli, index, unit};
 use folkmoot_graphs::Graph;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
 /// How a walk chooses its next client.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Chain {
-    /// To a neighbour with `1 / (1 + max(d_u, d_v))`, `d` being numbers of neighbours, and stays otherwise: in the long run everybody is visited alike.
+    /// To a neighbour with `1 / (1 + max(d_u, d_v))`, `d` being numbers of neighbours, and stays
+    /// otherwise: in the long run everybody is visited alike.
     #[default]
     MaxDegree,
-    /// Proposes a neighbour, each alike, and goes there with `min(1, d_u π_v / (d_v π_u))` (Metropolis-Hastings): in the long run clients are visited in
-    /// proportion to their importance `π`.
+    /// Proposes a neighbour, each alike, and goes there with `min(1, d_u π_v / (d_v π_u))`
+    /// (Metropolis-Hastings): in the long run clients are visited in proportion to their importance
+    /// `π`.
     Metropolis {
         /// How important clients are.
         importance: Importance,
@@ -20,7 +23,7 @@ pub enum Chain {
 }
 
 /// How important clients are, which everybody knows.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Importance {
     /// All alike.
@@ -31,26 +34,27 @@ pub enum Importance {
     /// A few are more important than all others.
     Few {
         /// Every so many clients one is, from client 0 on.
-        #[part(default = 10, in = 2..=1_000_000)]
+        #[component(default = 10, in = 2..=1_000_000)]
         every: u32,
         /// So many times as much as another.
-        #[part(default = 100.0, in = 1e-6..=1e6)]
+        #[component(default = 100.0, in = 1e-6..=1e6)]
         factor: f64,
     },
 }
 
-/// Jumps, which free a walk from where it would stay: so many hops to neighbours, each alike, without a step of learning in between.
-#[part]
+/// Jumps, which free a walk from where it would stay: so many hops to neighbours, each alike,
+/// without a step of learning in between.
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jumps {
     /// The probability that a walk jumps, p_J.
-    #[part(default = 0.1, in = 0..=1)]
+    #[component(default = 0.1, in = 0..=1)]
     pub prob: f64,
     /// The probability that a jump ends after a hop, p_d: hops are geometric.
-    #[part(default = 0.5, above = 0, at_most = 1)]
+    #[component(default = 0.5, above = 0, at_most = 1)]
     pub end_prob: f64,
     /// Hops of a jump at most.
-    #[part(default = 10, in = 1..=65_535)]
+    #[component(default = 10, in = 1..=65_535)]
     pub most: u32,
 }
 
@@ -116,7 +120,8 @@ impl Chain {
     ///
     /// # Determinism
     ///
-    /// Draws one number for the neighbour, and for Metropolis-Hastings a second one for whether it goes there.
+    /// Draws one number for the neighbour, and for Metropolis-Hastings a second one for whether it
+    /// goes there.
     pub fn next(self, graph: &Graph, u: u32, rng: &mut SimRng) -> u32 {
         let neighbours = graph.neighbours(u);
         if neighbours.is_empty() {
@@ -191,7 +196,8 @@ mod tests {
         }
     }
 
-    /// `π_u P_uv = π_v P_vu` to the last bit but one, rows leave something or nothing to stay, and what is visited alike has a symmetric matrix.
+    /// `π_u P_uv = π_v P_vu` to the last bit but one, rows leave something or nothing to stay, and
+    /// what is visited alike has a symmetric matrix.
     #[test]
     fn chains_are_in_detailed_balance() {
         for graph in [path(), uneven()] {

@@ -9,9 +9,11 @@ use std::sync::Arc;
 messages! {
     /// From client to client.
     pub enum Peer {
-        /// The model on its walk: its steps so far, which walk it is (the higher half) with the hops that are left of a jump (the lower), and the weights.
+        /// The model on its walk: its steps so far, which walk it is (the higher half) with the
+        /// hops that are left of a jump (the lower), and the weights.
         0, "walk", "token" => Token(step: u32, walk_and_jump: u32, weights: Arc<[f32]>),
-        /// The same, with the weights as `codec` packs them; those that do not learn are behind them, as they are.
+        /// The same, with the weights as `codec` packs them; those that do not learn are behind
+        /// them, as they are.
         2, "walk", "packed_token" => PackedToken(step: u32, walk_and_jump: u32, weights: Packed),
     }
 }

@@ -5,10 +5,10 @@ use folkmoot_classifiers::attacks::Attack;
 use folkmoot_classifiers::classifier::{Inputs, Model, Pooling, Split};
 use folkmoot_classifiers::gossip::Topology;
 use folkmoot_codecs::Codec;
-use folkmoot_parts::{Chosen, Rules, part};
+use folkmoot_parts::{Chosen, Rules, component};
 
 /// The parameters of [`WalkSgd`](super::WalkSgd).
-#[part(
+#[component(
     name = "WalkSgd",
     about = "a model that walks from client to client along links, without a server (random-walk SGD)",
     rules
@@ -22,71 +22,73 @@ pub struct Params {
     /// Jumps; none where it is left out.
     pub jumps: Option<Jumps>,
     /// Count a gradient `1 / (n π_v)`, so that on average all clients count alike; otherwise 1.
-    #[part(default = true)]
+    #[component(default = true)]
     pub weigh: bool,
     /// How a model is handed on: as it is, or packed.
     pub codec: Chosen<dyn Codec>,
     /// Walks.
-    #[part(default = 1, in = 1..=65_535)]
+    #[component(default = 1, in = 1..=65_535)]
     pub tokens: u32,
     /// Steps of each.
-    #[part(default = 1_000, in = 1..=100_000_000)]
+    #[component(default = 1_000, in = 1..=100_000_000)]
     pub steps: u32,
     /// Graph neural network.
-    #[part(default = Model { readout: Pooling::Mean, ..Model::default() })]
+    #[component(default = Model { readout: Pooling::Mean, ..Model::default() })]
     pub model: Model,
     /// Node features.
     pub inputs: Inputs,
     /// Training, validation and test sets.
     pub split: Split,
     /// The learning rate.
-    #[part(default = 0.05, above = 0, f32, alias = "rate")]
+    #[component(default = 0.05, above = 0, f32, alias = "rate")]
     pub learning_rate: f64,
     /// Noise on every gradient; none where it is left out.
     pub noise: Option<Noise>,
-    /// How many gradients a client gives at most, and what it does then; any number where it is left out.
+    /// How many gradients a client gives at most, and what it does then; any number where it is
+    /// left out.
     pub visits: Option<Visits>,
     /// How long a sender waits until it takes a client for away and draws another way.
-    #[part(default = 1.0, above = 0, at_most = 1e9, unit = "s")]
+    #[component(default = 1.0, above = 0, at_most = 1e9, unit = "s")]
     pub timeout_s: f64,
-    /// So many hand-overs of a token in a row may fail at one client; one more, and the walk is stuck: the run ends with an error.
-    #[part(default = 1_000_000, in = 0..=4_000_000_000)]
+    /// So many hand-overs of a token in a row may fail at one client; one more, and the walk is
+    /// stuck: the run ends with an error.
+    #[component(default = 1_000_000, in = 0..=4_000_000_000)]
     pub tries: u32,
     /// Models are looked at after every so many steps, and after the last.
-    #[part(default = 100, in = 1..=100_000_000)]
+    #[component(default = 100, in = 1..=100_000_000)]
     pub report_every: u32,
     /// Who asks the mean of the models, when the run is over, what the training has given away.
     pub attacks: Vec<Chosen<dyn Attack>>,
 }
 
 /// Normal noise on a clipped gradient.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
     /// The greatest length of a gradient; a longer one is scaled down to it.
-    #[part(default = 0.4, above = 0, in = 1e-9..=1e9)]
+    #[component(default = 0.4, above = 0, in = 1e-9..=1e9)]
     pub clip: f64,
     /// The standard deviation of the noise on each number, over `clip`.
-    #[part(default = 1.0, in = 1e-6..=1e9)]
+    #[component(default = 1.0, in = 1e-6..=1e9)]
     pub multiplier: f64,
     /// The delta that a gradient's epsilon is stated at.
-    #[part(default = 1e-6, above = 0, below = 1)]
+    #[component(default = 1e-6, above = 0, below = 1)]
     pub delta: f64,
 }
 
 /// How many gradients a client gives.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Visits {
     /// At most.
-    #[part(default = 10, in = 1..=1_000_000_000)]
+    #[component(default = 10, in = 1..=1_000_000_000)]
     pub most: u32,
     /// What it does when it is visited again.
     pub then: Then,
 }
 
 /// What a client does that has given all its gradients.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     /// It adds noise alone, so that nobody sees the difference.

@@ -1,16 +1,19 @@
 //! What a walk tells clients of each other, by the distance of the two along links.
 //!
-//! E. Cyffers, A. Bellet, J. Upadhyay. Differentially Private Decentralized Learning with Random Walks. ICML 2024, theorem 1.
-//! <https://arxiv.org/abs/2402.07471>
+//! E. Cyffers, A. Bellet, J. Upadhyay. Differentially Private Decentralized Learning with Random
+//! Walks. ICML 2024, theorem 1. <https://arxiv.org/abs/2402.07471>
 //!
-//! A client sees no model but those that pass through it. With steps of noise of standard deviation `σ` and `T` steps over `n` clients, what client `v` learns of `u`
-//! has a Rényi divergence of order `α` of at most `α T ln T / (σ² n²) + α T / (σ² n) × [−ln(I − W + 11ᵀ / n)]_uv`, `W` being the chain that visits all
-//! alike. That is `α` times a number, so epsilon at a delta is `ρ + 2 √(ρ ln(1 / δ))`. The matrix may be negative far away: no loss is below 0.
+//! A client sees no model but those that pass through it. With steps of noise of standard deviation
+//! `σ` and `T` steps over `n` clients, what client `v` learns of `u` has a Rényi divergence of
+//! order `α` of at most `α T ln T / (σ² n²) + α T / (σ² n) × [−ln(I − W + 11ᵀ / n)]_uv`, `W` being
+//! the chain that visits all alike. That is `α` times a number, so epsilon at a delta is
+//! `ρ + 2 √(ρ ln(1 / δ))`. The matrix may be negative far away: no loss is below 0.
 
 use super::Chain;
 use folkmoot_graphs::Graph;
 
-/// `−ln(I − W + 11ᵀ / n)` for the max-degree chain, shape `(n, n)`: by the eigenvalues of `W` other than that of the constant.
+/// `−ln(I − W + 11ᵀ / n)` for the max-degree chain, shape `(n, n)`: by the eigenvalues of `W` other
+/// than that of the constant.
 ///
 /// # Complexity
 ///
@@ -24,7 +27,8 @@ pub fn communicability(graph: &Graph) -> Vec<f64> {
         }
         w[u as usize * n + u as usize] = Chain::MaxDegree.stay_probability(graph, u);
     }
-    // I − W + 11ᵀ/n is positive definite, and its logarithm that of its eigenvalues; the constant has 1, whose logarithm is 0.
+    // I − W + 11ᵀ/n is positive definite, and its logarithm that of its eigenvalues; the constant
+    // has 1, whose logarithm is 0.
     let mut a: Vec<f64> = (0..n * n)
         .map(|at| f64::from(at / n == at % n) - w[at] + 1.0 / n as f64)
         .collect();
@@ -40,7 +44,8 @@ pub fn communicability(graph: &Graph) -> Vec<f64> {
     logarithm
 }
 
-/// Turns a symmetric matrix into its eigenvalues, on the diagonal, by Jacobi's rotations in cyclic order; returns the vectors as columns.
+/// Turns a symmetric matrix into its eigenvalues, on the diagonal, by Jacobi's rotations in cyclic
+/// order; returns the vectors as columns.
 fn diagonalised(a: &mut [f64], n: usize) -> Vec<f64> {
     let mut vectors: Vec<f64> = (0..n * n).map(|at| f64::from(at / n == at % n)).collect();
     for _ in 0..50 {
@@ -72,15 +77,16 @@ fn diagonalised(a: &mut [f64], n: usize) -> Vec<f64> {
     vectors
 }
 
-/// What client `v` learns of `u` in `steps` steps with noise of `sigma`: the factor of the order in the bound; `entry` is that of
-/// [`communicability`].
+/// What client `v` learns of `u` in `steps` steps with noise of `sigma`: the factor of the order in
+/// the bound; `entry` is that of [`communicability`].
 pub fn pairwise_loss(steps: f64, n_clients: f64, sigma: f64, entry: f64) -> f64 {
     let square = sigma * sigma;
     let all = steps * libm::log(steps.max(1.0)) / (square * n_clients * n_clients);
     (all + steps / (square * n_clients) * entry).max(0.0)
 }
 
-/// The epsilon at `delta` of a divergence of `loss` times its order (Bun & Steinke 2016, lemma 3.5).
+/// The epsilon at `delta` of a divergence of `loss` times its order (Bun & Steinke 2016, lemma
+/// 3.5).
 pub fn epsilon(loss: f64, delta: f64) -> f64 {
     loss + 2.0 * (loss * libm::log(1.0 / delta)).sqrt()
 }

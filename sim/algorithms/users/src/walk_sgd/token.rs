@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 const PACKED: Purpose = Purpose(*b"wk-pack ");
 
-/// A token: which, its steps so far, hops left of its jump, and its model as it came, or as a step has made it.
+/// A token: which, its steps so far, hops left of its jump, and its model as it came, or as a step
+/// has made it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Token {
     pub(super) id: u32,
@@ -50,7 +51,8 @@ impl WalkSgd {
         }
     }
 
-    /// Hands a token on, after so many tries that have failed here; a model that came packed goes on as it came.
+    /// Hands a token on, after so many tries that have failed here; a model that came packed goes
+    /// on as it came.
     pub(super) fn pass(&self, to: u32, token: Token, failed: u32, cx: &mut ClientContext<'_, Self>) {
         let walk_and_jump = token.id << 16 | token.jump;
         let message = match token.model {
@@ -68,7 +70,8 @@ impl WalkSgd {
         cx.send_peer_noted(ClientId(to), message, failed);
     }
 
-    /// The receiver is away, and so many hand-overs in a row have failed: another way is drawn, and a jump goes on from here.
+    /// The receiver is away, and so many hand-overs in a row have failed: another way is drawn, and
+    /// a jump goes on from here.
     ///
     /// # Errors
     ///

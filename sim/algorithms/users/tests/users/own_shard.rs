@@ -1,4 +1,5 @@
-//! A user tells of what it holds and of nothing else: two runs of one seed differ in what all others hold, and what user 0 sends is equal to the bit.
+//! A user tells of what it holds and of nothing else: two runs of one seed differ in what all
+//! others hold, and what user 0 sends is equal to the bit.
 
 use crate::{N, blocks, params};
 use folkmoot_engine::prelude::*;
@@ -14,7 +15,7 @@ type Sent = Vec<(usize, Vec<u8>)>;
 #[derive(Default)]
 struct Ear(Mutex<[Sent; 2]>);
 
-impl Study<LocalGnn> for Ear {
+impl Evaluator<LocalGnn> for Ear {
     fn overhear(&self, heard: &Heard<'_, LocalGnn>) {
         if let (false, Letter::Up(message)) = (heard.arrives, heard.letter) {
             let mut bytes = Vec::new();
@@ -25,7 +26,8 @@ impl Study<LocalGnn> for Ear {
     }
 }
 
-/// The same for user 0, its neighbours, its features, its class, and everything else for the others.
+/// The same for user 0, its neighbours, its features, its class, and everything else for the
+/// others.
 fn changed(dataset: &Dataset) -> Dataset {
     let kept = dataset.graph().edges().filter(|(u, _)| *u == 0);
     let ring = (1..N).map(|v| (v, 1 + v % (N - 1)));
@@ -59,7 +61,7 @@ fn heard(params: &Params, dataset: &Arc<Dataset>) -> [Sent; 2] {
         .unwrap();
     let ear = Ear::default();
     let system = System {
-        study: &ear,
+        evaluator: &ear,
         ..prepared.system()
     };
     let options = Options {

@@ -1,4 +1,5 @@
-//! Attacks on a model that has walked: what they find where it has learned its items by heart, and where there is nothing to find.
+//! Attacks on a model that has walked: what they find where it has learned its items by heart, and
+//! where there is nothing to find.
 
 use folkmoot_draws::{index, unit_f32};
 use folkmoot_engine::prelude::*;
@@ -8,7 +9,8 @@ use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use folkmoot_users::walk_sgd::Params;
 use std::sync::Arc;
 
-/// A walk over four clients who hold single nodes with random features, and classes that follow from nothing.
+/// A walk over four clients who hold single nodes with random features, and classes that follow
+/// from nothing.
 fn played(rate: f64, attacks: &str, threads: usize) -> Outcome {
     let n = 200;
     let mut rng = Streams::new(5).global(Purpose(*b"at-nodes"));

@@ -65,7 +65,8 @@ fn tokens(outcome: &Outcome) -> (u64, u64, u64) {
     })
 }
 
-/// Every step but the last is followed by a hop or a stay; a hop is the weights and 8 bytes, and every token that is sent arrives.
+/// Every step but the last is followed by a hop or a stay; a hop is the weights and 8 bytes, and
+/// every token that is sent arrives.
 #[test]
 fn a_hop_is_the_weights_and_eight_bytes() {
     let outcome = play("steps: 500, chain: MaxDegree, topology: Ring(), tokens: 2");
@@ -96,7 +97,8 @@ fn packed(outcome: &Outcome) -> (u64, u64) {
     })
 }
 
-/// A hop is what the encoding has and eight bytes; walks go where they went, as neither codec nor its draws have a part in that.
+/// A hop is what the encoding has and eight bytes; walks go where they went, as neither codec nor
+/// its draws have a part in that.
 #[test]
 fn a_packed_hop_has_the_size_of_its_encoding_and_the_identity_changes_nothing() {
     let base = "steps: 300, chain: MaxDegree, topology: Ring(), tokens: 2, jumps: (prob: 0.2)";
@@ -126,8 +128,8 @@ fn a_packed_hop_has_the_size_of_its_encoding_and_the_identity_changes_nothing() 
     }
 }
 
-/// Where no step changes a model, jumps and stays hand it on as it came: it is rounded once a step and no more, and a model whose numbers halves hold
-/// arrives as it left.
+/// Where no step changes a model, jumps and stays hand it on as it came: it is rounded once a step
+/// and no more, and a model whose numbers halves hold arrives as it left.
 #[test]
 fn a_model_in_a_jump_is_not_packed_again() {
     let base = "steps: 2, report_every: 2, tokens: 8, learning_rate: 1e-30, topology: Complete(), codec: Half()";
@@ -139,7 +141,8 @@ fn a_model_in_a_jump_is_not_packed_again() {
         number(&hop, "test_loss").to_bits(),
         number(&jump, "test_loss").to_bits()
     );
-    // With draws, a second packing would have drawn again; the control is that draws of one packing differ from event to event.
+    // With draws, a second packing would have drawn again; the control is that draws of one packing
+    // differ from event to event.
     let noisy = |more: &str| {
         let text = format!(
             "steps: 2, report_every: 2, tokens: 8, learning_rate: 1e-30, topology: Complete(), codec: Qsgd(levels: 2){more}"
@@ -166,7 +169,8 @@ fn a_packed_walk_learns() {
     assert!(bytes < 0.4, "{bytes}");
 }
 
-/// What no codec packs ends its walk and says so; who has nothing to keep what is left out in, and who has no model before, are refused.
+/// What no codec packs ends its walk and says so; who has nothing to keep what is left out in, and
+/// who has no model before, are refused.
 #[test]
 fn codecs_are_refused_where_they_are_not_sound() {
     let outcome = play("steps: 40, report_every: 20, learning_rate: 1e30, topology: Complete(), codec: Half()");
@@ -203,7 +207,8 @@ fn walks_visit_as_their_chain_says_and_learn() {
     assert_eq!(outcome.rounds.len(), 3);
 }
 
-/// Where a few are a hundred times as important, a walk on a ring stays with them for hundreds of steps; jumps free it.
+/// Where a few are a hundred times as important, a walk on a ring stays with them for hundreds of
+/// steps; jumps free it.
 #[test]
 fn unequal_importance_traps_a_walk_on_a_ring_and_jumps_free_it() {
     let of = |chain: &str, more: &str| {
@@ -220,7 +225,8 @@ fn unequal_importance_traps_a_walk_on_a_ring_and_jumps_free_it() {
     assert!(freed < trapped / 3.0 && visited == 1.0, "{freed} {visited}");
 }
 
-/// A jump that never happens draws from a stream of its own: not a number differs from a walk without.
+/// A jump that never happens draws from a stream of its own: not a number differs from a walk
+/// without.
 #[test]
 fn jumps_that_never_happen_change_nothing() {
     let base = "steps: 300, chain: Metropolis(importance: Degree), topology: SmallWorld()";
@@ -235,7 +241,8 @@ fn jumps_that_never_happen_change_nothing() {
     );
 }
 
-/// A client gives as many gradients as it may, each charged by the law of its noise, and then does what is asked for.
+/// A client gives as many gradients as it may, each charged by the law of its noise, and then does
+/// what is asked for.
 #[test]
 fn visits_beyond_the_most_give_no_gradient() {
     let base = "steps: 400, topology: Complete(), noise: (multiplier: 2), visits: (most: 3, then: ";
@@ -262,7 +269,8 @@ fn visits_beyond_the_most_give_no_gradient() {
     assert!(refused.contains("then") && refused.contains("noise: ()"), "{refused}");
 }
 
-/// On a ring those far away learn less of a client than its neighbours; in a complete graph all learn alike.
+/// On a ring those far away learn less of a client than its neighbours; in a complete graph all
+/// learn alike.
 #[test]
 fn theory_hides_the_far_from_each_other() {
     let of = |topology: &str| {
@@ -276,7 +284,8 @@ fn theory_hides_the_far_from_each_other() {
     );
 }
 
-/// A token for somebody who is away goes another way, and the walk comes to its end; one whose holder leaves is lost, and the run ends without it.
+/// A token for somebody who is away goes another way, and the walk comes to its end; one whose
+/// holder leaves is lost, and the run ends without it.
 #[test]
 fn nodes_that_leave_hold_nobody_up() {
     let away = World {
@@ -314,7 +323,8 @@ fn nodes_that_leave_hold_nobody_up() {
     assert_eq!(number(&outcome, "lost_tokens"), 3.0, "{:?}", outcome.summary);
 }
 
-/// A token that nobody can be handed ends the run after `tries`, with the walk, the client and the settings that say so.
+/// A token that nobody can be handed ends the run after `tries`, with the walk, the client and the
+/// settings that say so.
 #[test]
 fn a_walk_that_cannot_move_ends_the_run() {
     let lossy = World {
@@ -388,7 +398,7 @@ fn does_not_depend_on_how_it_is_run(codec: &str) {
 #[derive(Default)]
 struct Ear(Mutex<Vec<(bool, Vec<u8>)>>);
 
-impl Study<WalkSgd> for Ear {
+impl Evaluator<WalkSgd> for Ear {
     fn overhear(&self, heard: &Heard<'_, WalkSgd>) {
         let party = if heard.arrives { heard.to } else { heard.from };
         if let (Party::Client(ClientId(0)), Letter::Peer(message)) = (party, heard.letter) {
@@ -400,7 +410,8 @@ impl Study<WalkSgd> for Ear {
     }
 }
 
-/// Two runs of one seed differ in what all but client 0 hold. It speaks alike until something else has reached it.
+/// Two runs of one seed differ in what all but client 0 hold. It speaks alike until something else
+/// has reached it.
 #[test]
 fn a_client_speaks_of_what_it_holds_and_has_heard() {
     let heard = |seed: u64, more: &str| {
@@ -411,7 +422,7 @@ fn a_client_speaks_of_what_it_holds_and_has_heard() {
             .unwrap();
         let ear = Ear::default();
         let system = System {
-            study: &ear,
+            evaluator: &ear,
             ..prepared.system()
         };
         run(

@@ -1,15 +1,16 @@
-//! An encoder of FedWalk from another crate: `encoder run thrifty`, and every other command, knows it.
+//! An encoder of FedWalk from another crate: `encoder run thrifty`, and every other command, knows
+//! it.
 
 use folkmoot::prelude::*;
 use folkmoot::privacy::RandomisedResponse;
 use folkmoot::walks::fedwalk::{Encoder, Entries};
 
 /// Randomised response that spends a share of the card's budget.
-#[part(name = "Thrifty", about = "randomised response at a share of the card's budget")]
+#[component(name = "Thrifty", about = "randomised response at a share of the card's budget")]
 #[derive(Clone, Copy, Debug)]
 struct Thrifty {
     /// The share of `epsilon_encoder` that an entry costs.
-    #[part(default = 0.5, above = 0, at_most = 1)]
+    #[component(default = 0.5, above = 0, at_most = 1)]
     share: f64,
 }
 
@@ -31,7 +32,7 @@ impl Encoder for Thrifty {
 fn main() -> std::process::ExitCode {
     let mut registry = folkmoot::shipped();
     registry
-        .add_part::<dyn Encoder, Thrifty>()
+        .add_component::<dyn Encoder, Thrifty>()
         .expect("no shipped encoder is called so");
     registry
         .add_card("thrifty", include_str!("../thrifty.ron"))

@@ -1,4 +1,5 @@
-//! What the server could learn of the edges, and how far noise moves dissimilarities: read-only, beside the protocol.
+//! What the server could learn of the edges, and how far noise moves dissimilarities: read-only,
+//! beside the protocol.
 
 use super::dictionary::Dictionary;
 use crate::node_embedding::{Recovery, Tally};
@@ -12,10 +13,11 @@ use rayon::prelude::*;
 /// How many pairs of vertices the change of dissimilarities is measured on.
 const SAMPLED_PAIRS: usize = 2_000;
 
-/// Server row matching where rows have noise of their own: for each row of an uploaded matrix, the vertex with the nearest vector
-/// in l1, ties by index, is taken for a neighbour of the uploader.
+/// Server row matching where rows have noise of their own: for each row of an uploaded matrix, the
+/// vertex with the nearest vector in l1, ties by index, is taken for a neighbour of the uploader.
 ///
-/// `matrices` are rows of `k` entries by uploader. O(rows × |V| × k), in parallel over the uploaders.
+/// `matrices` are rows of `k` entries by uploader. O(rows × |V| × k), in parallel over the
+/// uploaders.
 pub fn match_nearest_rows(dictionary: &Dictionary, matrices: &[Box<[f32]>], k: usize) -> Vec<(u32, u32)> {
     let nearest = |row: &[f32]| {
         let known = dictionary
@@ -32,8 +34,9 @@ pub fn match_nearest_rows(dictionary: &Dictionary, matrices: &[Box<[f32]>], k: u
     (0..matrices.len()).into_par_iter().flat_map_iter(of_one).collect()
 }
 
-/// Server row matching: each row of an uploaded matrix is looked up in the dictionary, where continuous noise makes all
-/// vectors different, and every vertex with that very vector is taken for a neighbour of the uploader.
+/// Server row matching: each row of an uploaded matrix is looked up in the dictionary, where
+/// continuous noise makes all vectors different, and every vertex with that very vector is taken
+/// for a neighbour of the uploader.
 ///
 /// `matrices` are rows of `k` entries by uploader.
 pub fn match_rows(dictionary: &Dictionary, matrices: &[Box<[f32]>], k: usize) -> Vec<(u32, u32)> {
@@ -57,11 +60,12 @@ pub fn match_rows(dictionary: &Dictionary, matrices: &[Box<[f32]>], k: usize) ->
     guesses
 }
 
-/// First-entry recovery: the first entry of a walk is a neighbour of its start, which the server knows. Given the first
-/// entries of each vertex' walks in order, the recovery from 1, 2, 5, 10, 20, 50, … walks a vertex and from all of them.
+/// First-entry recovery: the first entry of a walk is a neighbour of its start, which the server
+/// knows. Given the first entries of each vertex' walks in order, the recovery from 1, 2, 5, 10,
+/// 20, 50, … walks a vertex and from all of them.
 ///
-/// A walk has no identifier, and the last device sends it in: the attack assumes that the server tells walks apart, for instance
-/// by starting one at a time.
+/// A walk has no identifier, and the last device sends it in: the attack assumes that the server
+/// tells walks apart, for instance by starting one at a time.
 pub fn first_entries<'a>(graph: &Graph, entries: impl Iterator<Item = &'a [u32]> + Clone) -> Vec<(usize, Recovery)> {
     let most = entries.clone().map(<[u32]>::len).max().unwrap_or(0);
     let recovery = |n: usize| {
@@ -80,19 +84,18 @@ pub fn steps(most: usize) -> impl Iterator<Item = usize> {
         .chain((most > 0).then_some(most))
 }
 
-/// What the server has of finished walks: their entries and who sent each in, who is its last holder.
+/// What the server has of finished walks: their entries and who sent each in, who is its last
+/// holder.
 pub struct Finished<'a> {
-    /// The entries.
     pub corpus: &'a Corpus,
-    /// The senders.
     pub senders: &'a [u32],
     /// How many there were when each round ended.
     pub by_round: &'a [usize],
 }
 
 impl Finished<'_> {
-    /// After 1, 2, 5, … rounds of walks, how many they were and the pairs of neighbouring entries and of last holders with the last
-    /// entry, which is a neighbour of theirs.
+    /// After 1, 2, 5, … rounds of walks, how many they were and the pairs of neighbouring entries
+    /// and of last holders with the last entry, which is a neighbour of theirs.
     pub fn tallies(&self, n_nodes: usize) -> impl Iterator<Item = (usize, [Tally; 2])> + '_ {
         // Round 0 is the set-up.
         steps(self.by_round.len().saturating_sub(1)).map(move |n_rounds| {
@@ -106,8 +109,8 @@ impl Finished<'_> {
     }
 }
 
-/// The mean of dissimilarity with noise minus without (Theorem 4.1) and its standard error, over random pairs of different
-/// vertices; `None` for fewer than two vertices.
+/// The mean of dissimilarity with noise minus without (Theorem 4.1) and its standard error, over
+/// random pairs of different vertices; `None` for fewer than two vertices.
 ///
 /// `counts` gives a vertex' neighbour counts by bin without noise.
 pub fn dissimilarity_gap(
@@ -218,7 +221,8 @@ mod tests {
         assert_eq!((all_lasts.recall, all_lasts.precision), (2.0 / 3.0, 2.0 / 3.0));
     }
 
-    /// The counterexample to Theorem 4.1: noise reorders rows of equal degree, which costs far more than the noise itself.
+    /// The counterexample to Theorem 4.1: noise reorders rows of equal degree, which costs far more
+    /// than the noise itself.
     #[test]
     fn reordered_rows_break_the_bound_of_theorem_4_1() {
         let mut rng = SimRng::seed_from_u64(11);

@@ -1,4 +1,5 @@
-//! A device's side: counting neighbours with noise, keeping what the server publishes, and passing walks on.
+//! A device's side: counting neighbours with noise, keeping what the server publishes, and passing
+//! walks on.
 
 use super::clustering::Published;
 use super::dictionary::Dictionary;
@@ -30,10 +31,11 @@ pub struct Client {
     /// The rows that the server was asked for, ascending.
     pub(super) requested: Vec<u32>,
     pub(super) waiting: Vec<Held>,
-    /// The first entry of each walk that began here: what an observer reads who knows where walks begin.
+    /// The first entry of each walk that began here: what an observer reads who knows where walks
+    /// begin.
     pub(super) first_entries: Vec<u32>,
-    /// What a curious device makes of each walk that it was sent: vertices of which each is a neighbour of the next, as far as nothing
-    /// was encoded or predicted.
+    /// What a curious device makes of each walk that it was sent: vertices of which each is a
+    /// neighbour of the next, as far as nothing was encoded or predicted.
     pub(super) heard: Option<Box<Corpus>>,
 }
 
@@ -169,9 +171,10 @@ impl Client {
     }
 }
 
-/// What a walk with these entries, come from `from`, tells its holder. The last entry is the holder. The one before stands for the
-/// sender if that is a neighbour; if not, the sender has predicted the holder from the entry before, its neighbour, and the one before
-/// that stands for it. Whatever an entry was encoded to, the sender is known.
+/// What a walk with these entries, come from `from`, tells its holder. The last entry is the
+/// holder. The one before stands for the sender if that is a neighbour; if not, the sender has
+/// predicted the holder from the entry before, its neighbour, and the one before that stands for
+/// it. Whatever an entry was encoded to, the sender is known.
 fn told(neighbours: &[u32], from: u32, entries: &[u32]) -> Vec<u32> {
     let (_, before) = entries.split_last().unwrap_or((&0, &[]));
     let is_neighbour = neighbours.binary_search(&from).is_ok();
@@ -181,8 +184,8 @@ fn told(neighbours: &[u32], from: u32, entries: &[u32]) -> Vec<u32> {
     [before, &[from], after].concat()
 }
 
-/// An uploaded matrix with noise on every entry, if any. It bounds nothing: whatever the noise, the number of rows is the number of
-/// neighbours.
+/// An uploaded matrix with noise on every entry, if any. It bounds nothing: whatever the noise, the
+/// number of rows is the number of neighbours.
 struct MatrixNoise(Option<Laplace>);
 
 impl Mechanism for MatrixNoise {
@@ -215,7 +218,8 @@ mod tests {
 
     #[test]
     fn a_walk_tells_its_holder_of_the_sender_in_clear() {
-        // 4 is a neighbour, so 6 is what 4 was encoded to; 5 is none, has predicted the holder from 6, and 2 is what 5 was encoded to.
+        // 4 is a neighbour, so 6 is what 4 was encoded to; 5 is none, has predicted the holder from
+        // 6, and 2 is what 5 was encoded to.
         assert_eq!(told(&[4, 8], 4, &[1, 2, 6, 9]), [1, 2, 4]);
         assert_eq!(told(&[4, 8], 5, &[1, 2, 6, 9]), [1, 5, 6]);
         // Of a walk's first message, and of its first when two vertices were appended.

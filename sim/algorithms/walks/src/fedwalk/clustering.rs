@@ -1,4 +1,5 @@
-//! The clustering tree that the server publishes in phase A5, and the pools that anybody can read off it.
+//! The clustering tree that the server publishes in phase A5, and the pools that anybody can read
+//! off it.
 
 use super::dictionary::Dictionary;
 use super::encoder::{Audit, Law, Scale};
@@ -23,10 +24,11 @@ pub const MAX_MATRIX_NODES: usize = 50_000;
 /// The clustering of at most this many vertices, 230 MB with its matrix, is kept for the next run.
 const MAX_KNOWN_NODES: usize = 11_000;
 
-/// What phase A5 publishes: the tree, and with uploaded matrices the dissimilarity of every pair, unless they are too many.
+/// What phase A5 publishes: the tree, and with uploaded matrices the dissimilarity of every pair,
+/// unless they are too many.
 ///
-/// Pools and the encoder's law are functions of it and of what else every device holds: worked out once and shared, where real
-/// devices would each do it for themselves.
+/// Pools and the encoder's law are functions of it and of what else every device holds: worked out
+/// once and shared, where real devices would each do it for themselves.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(try_from = "Parts", into = "Parts")]
 pub struct Published {
@@ -91,7 +93,6 @@ impl Published {
         Published::shared(Arc::new(tree), matrix.map(Arc::new))
     }
 
-    /// Of no vertex.
     pub(super) fn empty() -> Self {
         Published::new(Tree::from_merges(0, &[]), None)
     }
@@ -122,11 +123,13 @@ impl Published {
         }
     }
 
-    /// From the uploaded matrices (rows of `k` entries; an empty one is a device with no neighbour or no answer): time
-    /// warping of all pairs, infinite values capped at twice the largest finite one, then agglomerative clustering.
+    /// From the uploaded matrices (rows of `k` entries; an empty one is a device with no neighbour
+    /// or no answer): time warping of all pairs, infinite values capped at twice the largest finite
+    /// one, then agglomerative clustering.
     ///
-    /// Of more than [`MAX_MATRIX_NODES`] vertices, a hybrid as [`Published::of_vectors`] makes it: the degree vectors decide the splits
-    /// above, time warping the parts below, and no dissimilarities are kept; whoever reads some takes those of the degree vectors.
+    /// Of more than [`MAX_MATRIX_NODES`] vertices, a hybrid as [`Published::of_vectors`] makes it:
+    /// the degree vectors decide the splits above, time warping the parts below, and no
+    /// dissimilarities are kept; whoever reads some takes those of the degree vectors.
     pub fn of_matrices(matrices: &[Box<[f32]>], vectors: &[f32], k: usize, metric: Metric, method: Linkage) -> Self {
         let sequences = Sequences::new(k, matrices.iter().map(|matrix| &**matrix));
         if matrices.len() > MAX_MATRIX_NODES {
@@ -138,7 +141,8 @@ impl Published {
         Published::new(Tree::from_merges(matrices.len(), &merges), Some(matrix))
     }
 
-    /// [`Published::of_matrices`], whose tree and matrix are worked out once for all runs of a process that upload the same.
+    /// [`Published::of_matrices`], whose tree and matrix are worked out once for all runs of a
+    /// process that upload the same.
     pub(super) fn of_known(
         matrices: &Arc<[Box<[f32]>]>,
         vectors: &[f32],
@@ -160,8 +164,8 @@ impl Published {
         Published::shared(tree, matrix)
     }
 
-    /// From the published degree vectors alone, by their L1 distance: exact up to [`EXACT_PART`] vertices, beyond that a
-    /// hybrid of median splits above and exact parts below.
+    /// From the published degree vectors alone, by their L1 distance: exact up to [`EXACT_PART`]
+    /// vertices, beyond that a hybrid of median splits above and exact parts below.
     pub fn of_vectors(vectors: &[f32], k: usize, method: Linkage) -> Self {
         Published::of_parts(
             &Sequences::of_vectors(vectors, k),
@@ -172,7 +176,8 @@ impl Published {
         )
     }
 
-    /// Median splits by the vectors above, exact clustering of the sequences of at most `part_size` vertices below.
+    /// Median splits by the vectors above, exact clustering of the sequences of at most `part_size`
+    /// vertices below.
     fn of_parts(sequences: &Sequences, vectors: &[f32], part_size: usize, metric: Metric, method: Linkage) -> Self {
         let pairs = |part: &[u32]| sequences.select(part).all_pairs(metric);
         Published::new(hybrid(vectors, sequences.k(), part_size, method, pairs), None)
@@ -190,7 +195,6 @@ impl Published {
         Published::shared(self.tree, Some(Arc::new(matrix)))
     }
 
-    /// The tree.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
@@ -215,7 +219,8 @@ impl Published {
         }
     }
 
-    /// An entry for vertex `u` by an encoder that reads scores; always with the same factor, that of the run.
+    /// An entry for vertex `u` by an encoder that reads scores; always with the same factor, that
+    /// of the run.
     pub fn encode(&self, u: u32, dictionary: &Dictionary, scale: &Scale, rng: &mut SimRng) -> u32 {
         if self.is_for_pools {
             return u;
@@ -225,8 +230,8 @@ impl Published {
         law.draw(u, scores, rng)
     }
 
-    /// What the encoder really costs, over all pairs; `None` beyond [`MAX_PAIRS_NODES`] vertices, and where nothing is encoded. Worked
-    /// out once, in O(n²).
+    /// What the encoder really costs, over all pairs; `None` beyond [`MAX_PAIRS_NODES`] vertices,
+    /// and where nothing is encoded. Worked out once, in O(n²).
     pub fn audit(&self, dictionary: &Dictionary, scale: &Scale) -> Option<Audit> {
         let scores = self.scores(dictionary);
         let measure = || {
@@ -236,9 +241,10 @@ impl Published {
         (self.tree.n_leaves() <= MAX_PAIRS_NODES && !self.is_for_pools).then(|| *self.audit.get_or_init(measure))
     }
 
-    /// The pool of `u` (phase B, step 3): for each bin `i` the `max(0, round(c_u[i]))` vertices nearest to `u`, those under
-    /// the lowest common ancestor with fewest leaves first, ties by dissimilarity, then index. [`Pool::Global`] takes them
-    /// from all vertices, so that its sets are nested and entries repeat.
+    /// The pool of `u` (phase B, step 3): for each bin `i` the `max(0, round(c_u[i]))` vertices
+    /// nearest to `u`, those under the lowest common ancestor with fewest leaves first, ties by
+    /// dissimilarity, then index. [`Pool::Global`] takes them from all vertices, so that its sets
+    /// are nested and entries repeat.
     pub fn pool(&self, u: u32, plan: &[u8], dictionary: &Dictionary, kind: Pool) -> &[u32] {
         let pools = self
             .pools
@@ -309,7 +315,8 @@ mod tests {
         assert_eq!(published.pool(0, &plan, &dictionary, Pool::Global), [1, 1]);
     }
 
-    /// In one part the tree is that of the whole matrix; in two, each half of the degree vectors keeps the shape of its own.
+    /// In one part the tree is that of the whole matrix; in two, each half of the degree vectors
+    /// keeps the shape of its own.
     #[test]
     fn parts_are_clustered_by_their_matrices_and_split_by_their_vectors() {
         let matrices: Vec<Box<[f32]>> = [3.0, 9.0, 3.2, 9.3, 4.0, 8.0].map(|x| vec![x].into()).into();

@@ -19,8 +19,8 @@ pub fn group_plan(n_nodes: usize, n_bins: usize, mut index: impl FnMut(usize) ->
 
 /// All noisy degree vectors, `|V| × k`, with what follows from them for everybody.
 ///
-/// A pool is a function of the vectors and the plan, which every device holds: it is worked out once and shared, where
-/// real devices would each do it for themselves.
+/// A pool is a function of the vectors and the plan, which every device holds: it is worked out
+/// once and shared, where real devices would each do it for themselves.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(from = "Vec<f32>", into = "Vec<f32>")]
 pub struct Dictionary {
@@ -57,7 +57,6 @@ impl Dictionary {
         }
     }
 
-    /// All entries, row-major.
     pub fn vectors(&self) -> &[f32] {
         &self.vectors
     }
@@ -73,8 +72,9 @@ impl Dictionary {
         self.row(u, n_nodes).iter().fold(0.0, |sum, count| sum + count)
     }
 
-    /// The pool of vertex `u` (papers' phase B, step 3, with the distance of vectors in place of the tree): in each bin
-    /// the `max(0, round(count))` vertices nearest to `u`, `u` excluded, ties by index; ascending.
+    /// The pool of vertex `u` (papers' phase B, step 3, with the distance of vectors in place of
+    /// the tree): in each bin the `max(0, round(count))` vertices nearest to `u`, `u` excluded,
+    /// ties by index; ascending.
     pub fn pool(&self, u: u32, plan: &[u8]) -> &[u32] {
         let pools = self
             .pools
@@ -120,8 +120,8 @@ impl Dictionary {
         pool.into()
     }
 
-    /// The matrix that a device with these neighbours uploads (Eq. 5): their vectors by ascending noisy degree, ties by
-    /// index, row-major.
+    /// The matrix that a device with these neighbours uploads (Eq. 5): their vectors by ascending
+    /// noisy degree, ties by index, row-major.
     pub fn ordered_matrix(&self, neighbours: &[u32], n_nodes: usize) -> Box<[f32]> {
         let mut order: Vec<(f32, u32)> = neighbours.iter().map(|&v| (self.noisy_degree(v, n_nodes), v)).collect();
         order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));

@@ -1,7 +1,9 @@
-//! The encoder of walk entries: what becomes of a vertex before its index is appended to a walk, a part that a card names as `encoder`.
+//! The encoder of walk entries: what becomes of a vertex before its index is appended to a walk, a
+//! part that a card names as `encoder`.
 //!
-//! As printed (Eqs. 9-12) it is the exponential mechanism: `P[Enc(u) = v]` is proportional to `exp(epsilon × score(u, v))`, where the
-//! score is minus the dissimilarity of the two times the leaves under their lowest common ancestor in the published tree.
+//! As printed (Eqs. 9-12) it is the exponential mechanism: `P[Enc(u) = v]` is proportional to
+//! `exp(epsilon × score(u, v))`, where the score is minus the dissimilarity of the two times the
+//! leaves under their lowest common ancestor in the published tree.
 
 mod law;
 
@@ -9,7 +11,7 @@ pub use law::Audit;
 pub(super) use law::Law;
 
 use folkmoot_engine::prelude::StrategyError;
-use folkmoot_parts::{kind, part};
+use folkmoot_parts::{component, component_type};
 use folkmoot_privacy::{Exponential, Mechanism, RandomisedResponse as Response};
 
 /// A way to encode.
@@ -17,7 +19,8 @@ pub trait Encoder: Send + Sync {
     /// What `privacy.csv` calls its mechanism, before `: walk entry`.
     fn mechanism(&self) -> &'static str;
 
-    /// How an entry is made of a vertex, one of `n_nodes`, at a budget of `epsilon` for each; asked once before the run.
+    /// How an entry is made of a vertex, one of `n_nodes`, at a budget of `epsilon` for each; asked
+    /// once before the run.
     ///
     /// # Errors
     ///
@@ -25,7 +28,7 @@ pub trait Encoder: Send + Sync {
     fn entries(&self, n_nodes: u32, epsilon: f64) -> Result<Entries, StrategyError>;
 }
 
-kind!(Encoder, "walk encoder", AsPublished {});
+component_type!(Encoder, "walk encoder", AsPublished {});
 
 /// How an entry is made of a vertex.
 pub enum Entries {
@@ -38,20 +41,22 @@ pub enum Entries {
         /// With what probability a vertex stays what it is, for the summary.
         keep_probability: f64,
     },
-    /// By the exponential mechanism on the scores of all pairs, for which clients need the tree and the dissimilarities.
+    /// By the exponential mechanism on the scores of all pairs, for which clients need the tree and
+    /// the dissimilarities.
     ByScore {
         /// The factor before the score.
         scale: Scale,
-        /// The epsilon of an entry that the factor promises; where it promises none, what the law costs is measured over all pairs.
+        /// The epsilon of an entry that the factor promises; where it promises none, what the law
+        /// costs is measured over all pairs.
         promised: Option<f64>,
     },
 }
 
 /// The factor before the score.
 pub enum Scale {
-    /// Known before.
     Fixed(f64),
-    /// A function of the largest absolute score of any pair, which is above 0; it takes O(n²) time to find.
+    /// A function of the largest absolute score of any pair, which is above 0; it takes O(n²) time
+    /// to find.
     OfLargest(Box<dyn Fn(f64) -> f64 + Send + Sync>),
 }
 
@@ -70,9 +75,9 @@ impl Entries {
     }
 }
 
-/// The exponential mechanism with the printed factor: probability proportional to exp(epsilon × score). Its true cost is whatever the
-/// scores make it, not epsilon.
-#[part(
+/// The exponential mechanism with the printed factor: probability proportional to exp(epsilon ×
+/// score). Its true cost is whatever the scores make it, not epsilon.
+#[component(
     name = "AsPublished",
     alias = "AsPrinted",
     about = "the exponential mechanism with the printed factor, exp(epsilon × score). Its true cost is whatever the scores make it"
@@ -80,8 +85,9 @@ impl Entries {
 #[derive(Clone, Copy, Debug)]
 pub struct AsPublished {}
 
-/// The exponential mechanism as it must be for its epsilon: exp(epsilon × score / 2Δ), Δ the largest absolute score of any pair.
-#[part(
+/// The exponential mechanism as it must be for its epsilon: exp(epsilon × score / 2Δ), Δ the
+/// largest absolute score of any pair.
+#[component(
     name = "Calibrated",
     about = "the exponential mechanism as it must be for its epsilon: exp(epsilon × score / 2Δ), Δ the largest absolute score of any pair"
 )]
@@ -89,15 +95,16 @@ pub struct AsPublished {}
 pub struct Calibrated {}
 
 /// exp(epsilon × score / Δ): scores scaled to 0..=1.
-#[part(
+#[component(
     name = "Normalised",
     about = "the exponential mechanism with scores scaled to 0..=1: exp(epsilon × score / Δ)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Normalised {}
 
-/// The vertex itself with probability e^epsilon / (e^epsilon + |V| - 1), else any other one alike: epsilon per entry, truly.
-#[part(
+/// The vertex itself with probability e^epsilon / (e^epsilon + |V| - 1), else any other one alike:
+/// epsilon per entry, truly.
+#[component(
     name = "RandomisedResponse",
     about = "the vertex itself with probability e^epsilon / (e^epsilon + |V| - 1), else any other one alike: epsilon per entry, truly"
 )]
@@ -105,7 +112,7 @@ pub struct Normalised {}
 pub struct RandomisedResponse {}
 
 /// The vertex itself.
-#[part(name = "Identity", about = "the vertex itself")]
+#[component(name = "Identity", about = "the vertex itself")]
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {}
 

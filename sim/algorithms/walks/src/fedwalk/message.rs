@@ -19,17 +19,21 @@ messages! {
         0, "A", "group_plan" => GroupPlan(bins: Arc<[u8]>),
         /// A3: all vectors, |V| × k, row-major.
         2, "A", "dictionary" => Dictionary(vectors: Arc<Dictionary>),
-        /// A3 with a codec: all vectors as they came. What the codec has kept of them is carried, once for all devices.
+        /// A3 with a codec: all vectors as they came. What the codec has kept of them is carried,
+        /// once for all devices.
         12, "A", "packed_dictionary" => PackedDictionary(vectors: Counted<Arc<Dictionary>>),
-        /// A5: the tree (two `u32` per inner node) and the |V| × |V| matrix (`f32`), carried as |V|, a flag, the tree and the matrix
-        /// above its diagonal, once for all devices. Where nobody reads it, it is counted and not made.
+        /// A5: the tree (two `u32` per inner node) and the |V| × |V| matrix (`f32`), carried as
+        /// |V|, a flag, the tree and the matrix above its diagonal, once for all devices. Where
+        /// nobody reads it, it is counted and not made.
         4, "A", "tree_and_matrix" => TreeAndMatrix(published: Counted<Option<Arc<Published>>>),
         /// B1: start a walk.
         5, "B", "start" => Start(budget: Budget),
-        /// The answer to a request: a vertex and its |V| dissimilarities, `f32`. They are those of the matrix that was carried with the
-        /// tree, so they are counted and only the vertex is carried.
+        /// The answer to a request: a vertex and its |V| dissimilarities, `f32`. They are those of
+        /// the matrix that was carried with the tree, so they are counted and only the vertex is
+        /// carried.
         9, "B", "row" => Row(row: Counted<u32>),
-        /// The rows that a device asked for at once, |V| dissimilarities each, in the order in which it did. Counted only.
+        /// The rows that a device asked for at once, |V| dissimilarities each, in the order in
+        /// which it did. Counted only.
         11, "A", "rows" => Rows(rows: Counted<()>),
     }
 }
@@ -39,7 +43,8 @@ messages! {
     pub enum Up {
         /// A2: a noisy degree vector, k numbers, packed.
         1, "A", "degree_vector" => DegreeVector(counts: Packed),
-        /// A4: the vectors of a device's neighbours by ascending noisy degree, |N(v)| rows of k numbers, packed one by one.
+        /// A4: the vectors of a device's neighbours by ascending noisy degree, |N(v)| rows of k
+        /// numbers, packed one by one.
         3, "A", "ordered_matrix" => OrderedMatrix(rows: Packed),
         /// B3: the entries of a finished walk.
         7, "B", "sequence" => Sequence(entries: Vec<u32>),
@@ -63,7 +68,6 @@ messages! {
 pub struct Budget {
     /// Entries still to append, l.
     pub left: u32,
-    /// The encoder's epsilon.
     pub epsilon: f32,
     /// The predictor's probability.
     pub predictor_prob: f32,
@@ -72,7 +76,6 @@ pub struct Budget {
 /// A walk under way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walk {
-    /// What it carries.
     pub budget: Budget,
     /// The entries so far.
     pub sequence: Vec<u32>,
@@ -172,7 +175,8 @@ impl Payload for Published {
     }
 }
 
-/// The payload bytes of phase A5 on a graph of `n_nodes` vertices: the tree, and the whole dissimilarity matrix where it is sent.
+/// The payload bytes of phase A5 on a graph of `n_nodes` vertices: the tree, and the whole
+/// dissimilarity matrix where it is sent.
 pub fn published_bytes(n_nodes: usize, rows: Rows, with_matrix: bool, codec: &dyn Codec) -> u64 {
     let tree = 8 * (n_nodes as u64).saturating_sub(1);
     match rows {

@@ -1,23 +1,24 @@
 //! FedWalk's choices, as a card names them.
 
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
 /// Which vertices a predicted hop may lead to: in each bin as many as the noisy count says.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
     /// Those of the bin that are nearest in the clustering tree.
     #[default]
     Tree,
-    /// Those of all vertices that are nearest in the tree, bin by bin: nested sets with repeats, as the algorithm's wording
-    /// allows.
+    /// Those of all vertices that are nearest in the tree, bin by bin: nested sets with repeats, as
+    /// the algorithm's wording allows.
     Global,
     /// Those of the bin whose degree vectors are nearest in L1: no tree is needed.
     Vector,
-    /// The neighbours, as a trusted party tells every device of those of its own: the best that any pool can be, and a control that no
-    /// deployment has. No tree is needed.
+    /// The neighbours, as a trusted party tells every device of those of its own: the best that any
+    /// pool can be, and a control that no deployment has. No tree is needed.
     Oracle,
-    /// All vertices but the one predicted from: the pool that knows nothing, the other control. No tree is needed.
+    /// All vertices but the one predicted from: the pool that knows nothing, the other control. No
+    /// tree is needed.
     Random,
 }
 
@@ -29,7 +30,7 @@ impl Pool {
 }
 
 /// How clusters are merged.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linkage {
     /// By the mean dissimilarity of their members.
@@ -44,7 +45,7 @@ pub enum Linkage {
 }
 
 /// The distance of rows in time warping.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// The sum of absolute differences.
@@ -75,22 +76,24 @@ impl From<Metric> for folkmoot_similarity::dtw::Metric {
 }
 
 /// Which reading of the system sets the options that a card leaves open.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// The paper's letter: matrices uploaded, the whole matrix to every device, the unscaled exponential mechanism.
+    /// The paper's letter: matrices uploaded, the whole matrix to every device, the unscaled
+    /// exponential mechanism.
     #[default]
-    #[part(alias = "AsPrinted")]
+    #[component(alias = "AsPrinted")]
     AsPublished,
     /// The authors' code: none is public, so the same as `AsPublished`.
     AsReleased,
-    /// What is sound: nothing is uploaded in clear, and what is appended to a walk costs its epsilon.
-    #[part(sets("m_upload=false", "rows=OnRequest", "encoder=RandomisedResponse"))]
+    /// What is sound: nothing is uploaded in clear, and what is appended to a walk costs its
+    /// epsilon.
+    #[component(sets("m_upload=false", "rows=OnRequest", "encoder=RandomisedResponse"))]
     Corrected,
 }
 
 /// What a predicted hop to the sender itself costs.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SelfHop {
     /// A message like any other, as Algorithm 1 line 29 has it.
@@ -101,24 +104,26 @@ pub enum SelfHop {
 }
 
 /// Which rows of the dissimilarity matrix each device downloads in phase A5.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// The tree and the whole matrix, as published: `8 (|V| - 1) + 4 |V|²` bytes, counted for every device and carried once.
-    /// Without uploaded matrices there is only the tree.
+    /// The tree and the whole matrix, as published: `8 (|V| - 1) + 4 |V|²` bytes, counted for every
+    /// device and carried once. Without uploaded matrices there is only the tree.
     #[default]
     All,
-    /// The tree, and the rows of the device's own neighbours; the row of a predicted vertex is asked of the server when its
-    /// entry is to be encoded, and kept.
+    /// The tree, and the rows of the device's own neighbours; the row of a predicted vertex is
+    /// asked of the server when its entry is to be encoded, and kept.
     Neighbours,
-    /// The tree alone; every row is asked of the server when it is first needed, and kept. A walk waits meanwhile.
+    /// The tree alone; every row is asked of the server when it is first needed, and kept. A walk
+    /// waits meanwhile.
     OnRequest,
-    /// No download; only with `pool: Vector`, for which the vectors of phase A3 are enough, and an encoder that needs no tree.
+    /// No download; only with `pool: Vector`, for which the vectors of phase A3 are enough, and an
+    /// encoder that needs no tree.
     Off,
 }
 
 /// Which devices remember what passes through them and put it together afterwards.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Curious {
     /// None.
@@ -127,19 +132,19 @@ pub enum Curious {
     /// Each with this probability.
     Share {
         /// The probability.
-        #[part(default = 0.01, in = 0..=1)]
+        #[component(default = 0.01, in = 0..=1)]
         share: f64,
     },
     /// Those with at least so many neighbours.
     Hubs {
         /// The number of neighbours.
-        #[part(required)]
+        #[component(required)]
         degree: u32,
     },
 }
 
 /// What becomes of a walk whose next holder is absent.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Absent {
     /// It waits for the holder to come back.
@@ -148,10 +153,10 @@ pub enum Absent {
     /// The sender is told after a time-out and sends it to another of its neighbours.
     Reroute {
         /// How long the sender waits for news.
-        #[part(default = 500.0, in = 0..=1e9, unit = "ms")]
+        #[component(default = 500.0, in = 0..=1e9, unit = "ms")]
         timeout_ms: f64,
         /// How often one hop is tried again.
-        #[part(default = 3)]
+        #[component(default = 3)]
         tries: u8,
     },
     /// It is lost.

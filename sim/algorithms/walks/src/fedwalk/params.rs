@@ -4,10 +4,10 @@ use super::encoder::Encoder;
 use super::options::{Absent, Curious, Linkage, Metric, Pool, Rows, SelfHop, Variant};
 use crate::node_embedding::{Embedding, Evaluation};
 use folkmoot_codecs::Codec;
-use folkmoot_parts::{Chosen, Rules, part};
+use folkmoot_parts::{Chosen, Rules, component};
 
 /// The parameters of [`super::FedWalk`]. Defaults are the paper's.
-#[part(
+#[component(
     name = "FedWalk",
     about = "unsupervised node embedding by random walks over devices (KDD 2022)",
     rules,
@@ -18,37 +18,38 @@ pub struct Params {
     /// Which reading of the system sets what a card leaves open.
     pub variant: Variant,
     /// Entries of a finished walk, l.
-    #[part(default = 40, in = 1..=10_000)]
+    #[component(default = 40, in = 1..=10_000)]
     pub walk_length: u32,
     /// Walks started at every vertex, gamma, one per round.
-    #[part(default = 80, in = 1..=100_000)]
+    #[component(default = 80, in = 1..=100_000)]
     pub walks_per_node: u32,
     /// Probability p that a holder predicts two hops at once.
-    #[part(default = 0.2, in = 0..=1)]
+    #[component(default = 0.2, in = 0..=1)]
     pub predictor_prob: f64,
     /// Bins of the group plan, k; where it is left out floor(ln |V|), the largest the paper allows.
-    #[part(in = 1..=255)]
+    #[component(in = 1..=255)]
     pub n_bins: Option<u32>,
     /// Both budgets below at once, the paper's one symbol, where a card does not state them.
-    #[part(above = 0, in = 1e-6..=1e6)]
+    #[component(above = 0, in = 1e-6..=1e6)]
     pub epsilon: Option<f64>,
     /// Budget of the noisy degree vectors.
-    #[part(default = 2.0, above = 0, in = 1e-6..=1e6)]
+    #[component(default = 2.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon_degree: f64,
     /// Budget of one encoded entry; also carried by walk messages.
-    #[part(default = 2.0, above = 0, in = 1e-6..=1e6)]
+    #[component(default = 2.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon_encoder: f64,
     /// What becomes of a vertex before it is appended to a walk.
     pub encoder: Chosen<dyn Encoder>,
     /// Which vertices a predicted hop may lead to.
     pub pool: Pool,
-    /// Clients upload their ordered matrices (phase A4), from which the tree is made; otherwise it is made of the degree vectors,
-    /// which is a true post-processing of what they released.
-    #[part(default = true)]
+    /// Clients upload their ordered matrices (phase A4), from which the tree is made; otherwise it
+    /// is made of the degree vectors, which is a true post-processing of what they released.
+    #[component(default = true)]
     pub m_upload: bool,
-    /// Fresh Laplace noise of scale 1/epsilon on every entry of an uploaded matrix; read with `m_upload` only. It hides which
-    /// vectors the rows are, not how many there are. None where it is left out, as published.
-    #[part(above = 0, in = 1e-6..=1e6)]
+    /// Fresh Laplace noise of scale 1/epsilon on every entry of an uploaded matrix; read with
+    /// `m_upload` only. It hides which vectors the rows are, not how many there are. None where it
+    /// is left out, as published.
+    #[component(above = 0, in = 1e-6..=1e6)]
     pub epsilon_matrix: Option<f64>,
     /// How clusters are merged to make the tree.
     pub linkage: Linkage,
@@ -56,14 +57,16 @@ pub struct Params {
     pub metric: Metric,
     /// What a predicted hop to the sender itself costs.
     pub self_hop: SelfHop,
-    /// Append the first vertex twice at a predicted hop, as line 27 of Algorithm 1 reads to the letter.
+    /// Append the first vertex twice at a predicted hop, as line 27 of Algorithm 1 reads to the
+    /// letter.
     pub literal_line27: bool,
     /// Begin a walk's sequence with its start.
     pub prepend_start: bool,
     /// Which rows of the dissimilarity matrix each client downloads in phase A5.
     pub rows: Rows,
-    /// How numbers are packed: degree vectors, those of uploaded matrices, and dissimilarities. It must pack each number by itself, since rows
-    /// are sent on request. Vectors are released by then, so that rounding them costs no privacy.
+    /// How numbers are packed: degree vectors, those of uploaded matrices, and dissimilarities. It
+    /// must pack each number by itself, since rows are sent on request. Vectors are released by
+    /// then, so that rounding them costs no privacy.
     pub codec: Chosen<dyn Codec>,
     /// What becomes of a walk whose next holder is absent.
     pub absent: Absent,
@@ -71,9 +74,9 @@ pub struct Params {
     pub embedding: Embedding,
     /// How the vectors are scored.
     pub evaluation: Evaluation,
-    /// Measure what the server could learn of the edges: rows uploaded and asked for, first and last entries and pairs of the walks, and
-    /// the vectors.
-    #[part(default = true)]
+    /// Measure what the server could learn of the edges: rows uploaded and asked for, first and
+    /// last entries and pairs of the walks, and the vectors.
+    #[component(default = true)]
     pub attacks: bool,
     /// Which devices remember what passes through them, for an attack from among the devices.
     pub curious: Curious,
@@ -134,19 +137,22 @@ impl Params {
         self.m_upload && matches!(self.rows, Rows::Neighbours | Rows::OnRequest)
     }
 
-    /// Whether predicted hops are drawn from pools that are read off the tree, so that the messages depend on it.
+    /// Whether predicted hops are drawn from pools that are read off the tree, so that the messages
+    /// depend on it.
     pub(super) fn draws_from_tree(&self) -> bool {
         self.pool.reads_tree() && self.predictor_prob > 0.0
     }
 
-    /// The number of bins for `n_nodes` vertices: as stated, else floor(ln |V|), never more than there are vertices.
+    /// The number of bins for `n_nodes` vertices: as stated, else floor(ln |V|), never more than
+    /// there are vertices.
     pub fn bins(&self, n_nodes: usize) -> usize {
         let default = floor_ln(n_nodes);
         self.n_bins.map_or(default, |n| n as usize).clamp(1, n_nodes.max(1))
     }
 }
 
-/// floor(ln n) for n >= 1, by comparing with the powers of e, whose closest approach to an integer is far above rounding.
+/// floor(ln n) for n >= 1, by comparing with the powers of e, whose closest approach to an integer
+/// is far above rounding.
 fn floor_ln(n: usize) -> usize {
     let mut bound = std::f64::consts::E;
     let mut floor = 0;

@@ -1,4 +1,5 @@
-//! The score of every pair of vertices (Eqs. 9-12): minus their dissimilarity times the leaves under their lowest common ancestor.
+//! The score of every pair of vertices (Eqs. 9-12): minus their dissimilarity times the leaves
+//! under their lowest common ancestor.
 
 use super::dictionary::Dictionary;
 use super::theory::encoder_score;
@@ -7,8 +8,9 @@ use folkmoot_similarity::tree::Tree;
 use folkmoot_similarity::vector::l1;
 use rayon::prelude::*;
 
-/// Without a matrix, subtrees of at most this many leaves are looked through vertex by vertex; beyond them the order by noisy
-/// degree finds the few that are near enough. A million vertices take least time with some ten thousand.
+/// Without a matrix, subtrees of at most this many leaves are looked through vertex by vertex;
+/// beyond them the order by noisy degree finds the few that are near enough. A million vertices
+/// take least time with some ten thousand.
 const SCAN: u32 = 16_384;
 
 /// Where each vertex stands by noisy degree, for trees without a matrix.
@@ -99,8 +101,9 @@ impl PairScores<'_> {
         found
     }
 
-    /// Noisy degrees are sums of the vectors, so they differ by no more than the vectors do in l1: most vertices are ruled out
-    /// by them alone. The slack is for the rounding of dissimilarities to `f32`.
+    /// Noisy degrees are sums of the vectors, so they differ by no more than the vectors do in l1:
+    /// most vertices are ruled out by them alone. The slack is for the rounding of dissimilarities
+    /// to `f32`.
     fn within_by_degree(&self, u: u32, limit: f64, degrees: &DegreeIndex, found: &mut Vec<(u32, f64)>) {
         let row = self.dictionary.row(u, self.n());
         let degree = row.iter().fold(0.0, |sum, &count| sum + f64::from(count));

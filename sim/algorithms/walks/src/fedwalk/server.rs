@@ -29,7 +29,6 @@ enum Stage {
     Learning,
 }
 
-/// The server's state.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Server {
     stage: Stage,

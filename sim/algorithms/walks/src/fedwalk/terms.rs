@@ -1,11 +1,11 @@
-//! What is measured of FedWalk besides its vectors: walks, messages, the encoder's cost and what the server can guess.
+//! What is measured of FedWalk besides its vectors: walks, messages, the encoder's cost and what
+//! the server can guess.
 
 use folkmoot_engine::prelude::*;
 
 const PAPER: &str = "FedWalk, KDD 2022";
 const THEOREM_4_2: &str = "FedWalk, KDD 2022, theorem 4.2 and Algorithm 1";
 
-/// Of FedWalk.
 pub(super) const TERMS: &[Term] = &[
     count("walks_started", "Walks started", "Walks that the server asked a client to begin."),
     count(

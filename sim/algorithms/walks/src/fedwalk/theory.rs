@@ -1,8 +1,10 @@
-//! The closed forms of FedWalk: how many device-to-device messages a walk needs, and the score of its encoder.
+//! The closed forms of FedWalk: how many device-to-device messages a walk needs, and the score of
+//! its encoder.
 //!
-//! A walk of `l` vertices makes `l - 1` hops; each two-hop jump of the predictor saves one message. The recurrence is
-//! that of Theorem 4.2: `E_1 = 0`, `E_2 = 1`, `E_l = p (E_{l-2} + 1) + (1 - p) (E_{l-1} + 1)`. The closed form printed
-//! there is not its solution: it is too small by `2p / (1 + p)` for long walks.
+//! A walk of `l` vertices makes `l - 1` hops; each two-hop jump of the predictor saves one message.
+//! The recurrence is that of Theorem 4.2: `E_1 = 0`, `E_2 = 1`,
+//! `E_l = p (E_{l-2} + 1) + (1 - p) (E_{l-1} + 1)`. The closed form printed there is not its
+//! solution: it is too small by `2p / (1 + p)` for long walks.
 
 /// The expected number of messages, by the closed form that solves the recurrence:
 /// `(l - 1) / (1 + p) + p (1 - (-p)^{l-1}) / (1 + p)²`.
@@ -13,9 +15,11 @@ pub fn expected_messages(length: u32, p: f64) -> f64 {
     f64::from(hops) / (1.0 + p) + p * (1.0 - power(-p, hops)) / ((1.0 + p) * (1.0 + p))
 }
 
-/// The expected number of messages, by the recurrence of Theorem 4.2 itself, which mirrors Algorithm 1 step by step.
+/// The expected number of messages, by the recurrence of Theorem 4.2 itself, which mirrors
+/// Algorithm 1 step by step.
 ///
-/// `length` is at least 1, `p` lies in 0..=1. O(length) time: it is the check of [`expected_messages`].
+/// `length` is at least 1, `p` lies in 0..=1. O(length) time: it is the check of
+/// [`expected_messages`].
 pub fn recurrent_messages(length: u32, p: f64) -> f64 {
     match length {
         0 | 1 => 0.0,
@@ -29,7 +33,8 @@ pub fn recurrent_messages(length: u32, p: f64) -> f64 {
     }
 }
 
-/// The expected number of two-hop jumps of the predictor: each saves one of the `length - 1` messages of a plain walk.
+/// The expected number of two-hop jumps of the predictor: each saves one of the `length - 1`
+/// messages of a plain walk.
 pub fn expected_jumps(length: u32, p: f64) -> f64 {
     f64::from(length.saturating_sub(1)) - expected_messages(length, p)
 }
@@ -40,7 +45,8 @@ pub fn printed_messages(length: u32, p: f64) -> f64 {
     f64::from(n) / (1.0 + p) + (2.0 - 2.0 * p - 1.0 / (1.0 + p)) * (1.0 - power(-p, n)) / (1.0 + p)
 }
 
-/// The exact law of the number of messages: entry `m` is the probability of `m` messages, `m` in `0..length`.
+/// The exact law of the number of messages: entry `m` is the probability of `m` messages, `m` in
+/// `0..length`.
 ///
 /// O(length²) time.
 pub fn message_law(length: u32, p: f64) -> Vec<f64> {
@@ -73,20 +79,22 @@ pub fn message_variance(length: u32, p: f64) -> f64 {
         .sum()
 }
 
-/// The score of the encoder (Eqs. 9-12): minus the dissimilarity of two vertices times the leaves under their lowest
-/// common ancestor in the tree. At most 0, and 0 for the vertex itself.
+/// The score of the encoder (Eqs. 9-12): minus the dissimilarity of two vertices times the leaves
+/// under their lowest common ancestor in the tree. At most 0, and 0 for the vertex itself.
 pub fn encoder_score(dissimilarity: f64, n_leaves: u32) -> f64 {
     -dissimilarity * f64::from(n_leaves)
 }
 
-/// The bound that Theorem 4.1 states for the mean change of a dissimilarity by the noise: `3 k (max |N(v)|)² / (2 epsilon)`.
+/// The bound that Theorem 4.1 states for the mean change of a dissimilarity by the noise:
+/// `3 k (max |N(v)|)² / (2 epsilon)`.
 ///
 /// It is no bound: noise also reorders the rows, which the proof leaves out.
 pub fn dissimilarity_bound(n_bins: usize, max_degree: usize, epsilon: f64) -> f64 {
     3.0 * n_bins as f64 * (max_degree as f64 * max_degree as f64) / (2.0 * epsilon)
 }
 
-/// The payload bytes of a walk's messages between devices without the predictor: message `i` carries 12 bytes and `i` entries of 4.
+/// The payload bytes of a walk's messages between devices without the predictor: message `i`
+/// carries 12 bytes and `i` entries of 4.
 pub fn plain_walk_bytes(length: u32) -> f64 {
     let hops = f64::from(length.saturating_sub(1));
     12.0 * hops + 2.0 * hops * (hops + 1.0)

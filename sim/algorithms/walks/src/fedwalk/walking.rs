@@ -31,14 +31,16 @@ pub(super) struct Held {
 enum Next {
     /// Append the start itself.
     Start(u32),
-    /// Choose a neighbour.
     Choose,
     /// Append this neighbour, and decide whether to predict.
     Entry(u32),
     /// Predict from this neighbour.
     Predict(u32),
     /// Append the second entry, and send the walk to the predicted vertex.
-    Jump { entry: u32, to: u32 },
+    Jump {
+        entry: u32,
+        to: u32,
+    },
 }
 
 impl Held {
@@ -202,7 +204,6 @@ impl Client {
         self.waiting.push(held);
     }
 
-    /// Enc(vertex).
     fn encode(&self, system: &FedWalk, vertex: u32, cx: Cx<'_, '_>) -> Result<u32, StrategyError> {
         if matches!(system.entries, Entries::Plain) {
             return Ok(cx.unprotected(mechanism::ENTRY, vertex));
@@ -225,7 +226,8 @@ impl Client {
         Ok(entry)
     }
 
-    /// A vertex of `u`'s pool; none when the pool is empty or this device does not know what it takes to tell.
+    /// A vertex of `u`'s pool; none when the pool is empty or this device does not know what it
+    /// takes to tell.
     fn predict(&self, system: &FedWalk, own: OwnVertex<'_>, u: u32, rng: &mut SimRng, cx: Cx<'_, '_>) -> Option<u32> {
         let mut one_of = |pool: &[u32]| (!pool.is_empty()).then(|| pool[index(rng, pool.len())]);
         let next = match (system.params.pool, &self.plan, &self.dictionary, &self.published) {
@@ -247,7 +249,8 @@ impl Client {
         next
     }
 
-    /// The next holder is away: another neighbour of the sender's takes the place of the last entry.
+    /// The next holder is away: another neighbour of the sender's takes the place of the last
+    /// entry.
     pub(super) fn reroute(
         &mut self,
         system: &FedWalk,
@@ -258,7 +261,8 @@ impl Client {
         let Absent::Reroute { tries, .. } = system.params.absent else {
             return Ok(());
         };
-        // Only vertices whose entry can be made at once are tried: the walk has waited for the time-out already.
+        // Only vertices whose entry can be made at once are tried: the walk has waited for the
+        // time-out already.
         let can_encode = |u: &u32| !system.entries.reads_scores() || self.can_read(system, *u);
         let known: Vec<u32> = own.neighbours().iter().copied().filter(can_encode).collect();
         if tried >= u32::from(tries) || known.is_empty() {

@@ -1,7 +1,9 @@
-//! What an attacker has seen of the edges: pairs of vertices, counted, ranked and compared with the graph.
+//! What an attacker has seen of the edges: pairs of vertices, counted, ranked and compared with the
+//! graph.
 //!
-//! All pairs of vertices are ranked by what speaks for an edge, those that were never seen last and alike. That gives the area under the
-//! ROC curve; the first of the ranking are the guesses, whose recall and precision depend on how many there are.
+//! All pairs of vertices are ranked by what speaks for an edge, those that were never seen last and
+//! alike. That gives the area under the ROC curve; the first of the ranking are the guesses, whose
+//! recall and precision depend on how many there are.
 
 use folkmoot_draws::{SimRng, index};
 use folkmoot_graphs::Graph;
@@ -21,7 +23,8 @@ pub struct Recovery {
     pub recall: f64,
     /// The share of the guesses that are edges, 0..=1; 1 without a guess.
     pub precision: f64,
-    /// The probability that an edge ranks above a pair that is none, ties counting half; none where either is missing.
+    /// The probability that an edge ranks above a pair that is none, ties counting half; none where
+    /// either is missing.
     pub auc: Option<f64>,
 }
 
@@ -97,18 +100,21 @@ impl Tally {
         self.rank(graph, Guesses::Seen, |_| true)
     }
 
-    /// As many guesses as there are edges between vertices `among`, the pairs that were seen most often.
+    /// As many guesses as there are edges between vertices `among`, the pairs that were seen most
+    /// often.
     pub fn most_seen(&self, graph: &Graph, among: impl Fn(u32) -> bool + Sync) -> Recovery {
         self.rank(graph, Guesses::AsManyAsEdges, among)
     }
 
-    /// As many guesses as there are edges, those of all pairs for which counts and degrees together speak most; `None` for more than 20 000
-    /// vertices.
+    /// As many guesses as there are edges, those of all pairs for which counts and degrees together
+    /// speak most; `None` for more than 20 000 vertices.
     ///
-    /// Of `N` pairs seen, `b = s_u s_v / 2N` join `u` and `v` by chance, `s` the pairs that a vertex was seen in. If they are
-    /// neighbours, `a = keep² N / m` come to it, `m` the edges, as walks pass every edge alike and an end stays what it is with
-    /// probability `keep`. For counts by Poisson's law the logarithm of the ratio is `count × ln(1 + a / b)`, but for a constant; what is
-    /// known before of an edge grows with the product of the degrees, whose logarithm `ln(1 + d_u d_v)` comes to it.
+    /// Of `N` pairs seen, `b = s_u s_v / 2N` join `u` and `v` by chance, `s` the pairs that a
+    /// vertex was seen in. If they are neighbours, `a = keep² N / m` come to it, `m` the edges, as
+    /// walks pass every edge alike and an end stays what it is with probability `keep`. For counts
+    /// by Poisson's law the logarithm of the ratio is `count × ln(1 + a / b)`, but for a constant;
+    /// what is known before of an edge grows with the product of the degrees, whose logarithm
+    /// `ln(1 + d_u d_v)` comes to it.
     ///
     /// `degrees` has shape `(n,)`, each at least 0.
     pub fn with_degrees(&self, graph: &Graph, degrees: &[f64], keep: f64) -> Option<Recovery> {
@@ -162,9 +168,11 @@ impl Tally {
     }
 }
 
-/// As many guesses as there are edges, those of all pairs of vertices with the highest score; `None` for more than 20 000 vertices.
+/// As many guesses as there are edges, those of all pairs of vertices with the highest score;
+/// `None` for more than 20 000 vertices.
 ///
-/// `scores` makes of a vertex the score, at least 0, of its pair with each greater one, asked for in their order.
+/// `scores` makes of a vertex the score, at least 0, of its pair with each greater one, asked for
+/// in their order.
 pub fn rank_all<R: FnMut(usize) -> f64>(graph: &Graph, scores: impl Fn(usize) -> R + Sync) -> Option<Recovery> {
     let n_nodes = graph.n_nodes();
     if n_nodes > MAX_RANKED_NODES {
@@ -181,7 +189,8 @@ pub fn rank_all<R: FnMut(usize) -> f64>(graph: &Graph, scores: impl Fn(usize) ->
     Some(Ranking::new(pairs).recovery((0, 0), graph.n_edges() as u64, Guesses::AsManyAsEdges))
 }
 
-/// As many guesses as there are `edges` among these and `others`, the pairs with the highest score, at least 0.
+/// As many guesses as there are `edges` among these and `others`, the pairs with the highest score,
+/// at least 0.
 pub fn rank(edges: &[(u32, u32)], others: &[(u32, u32)], score: impl Fn((u32, u32)) -> f64) -> Recovery {
     let packed_all = |pairs: &[(u32, u32)], is_edge| -> Vec<u32> {
         pairs.iter().map(|pair| packed(score(*pair), is_edge)).collect()
@@ -190,8 +199,8 @@ pub fn rank(edges: &[(u32, u32)], others: &[(u32, u32)], score: impl Fn((u32, u3
     ranking.recovery((0, 0), edges.len() as u64, Guesses::AsManyAsEdges)
 }
 
-/// A score that is not negative, rounded, and whether the pair is an edge. Such numbers are in the order of their bits, whose highest is
-/// free for the edge.
+/// A score that is not negative, rounded, and whether the pair is an edge. Such numbers are in the
+/// order of their bits, whose highest is free for the edge.
 fn packed(score: f64, is_edge: bool) -> u32 {
     ((score as f32).to_bits() << 1) | u32::from(is_edge)
 }
@@ -205,7 +214,8 @@ impl Ranking {
         Ranking(pairs)
     }
 
-    /// With `unseen` more below all, so many edges and so many other pairs, and `n_edges` edges in all.
+    /// With `unseen` more below all, so many edges and so many other pairs, and `n_edges` edges in
+    /// all.
     fn recovery(&self, unseen: (u64, u64), n_edges: u64, guesses: Guesses) -> Recovery {
         let groups = || {
             let alike = self.0.chunk_by(|a, b| a >> 1 == b >> 1);
@@ -277,7 +287,8 @@ mod tests {
     #[test]
     fn pairs_count_in_either_direction_and_the_most_seen_are_guessed() {
         let graph = path();
-        // Of the six pairs, one edge was seen three times, an edge and two others once, and an edge never.
+        // Of the six pairs, one edge was seen three times, an edge and two others once, and an edge
+        // never.
         let tally = Tally::new(4, [(0, 1), (1, 0), (3, 0), (2, 2), (2, 1), (1, 0), (1, 3)].into_iter());
         let auc = Some((3.0 + (2.0 / 2.0 + 1.0) + 0.5) / 9.0);
         let (recall, precision) = (2.0 / 3.0, 2.0 / 4.0);
@@ -305,7 +316,8 @@ mod tests {
         assert_eq!(Tally::new(2, [(1, 0)].into_iter()).seen(&whole).auc, None);
     }
 
-    /// Two hubs meet by chance more often than two quiet vertices do by their edge: counts name the hubs, the ratio the edge.
+    /// Two hubs meet by chance more often than two quiet vertices do by their edge: counts name the
+    /// hubs, the ratio the edge.
     #[test]
     fn degrees_discount_vertices_that_are_seen_everywhere_and_speak_where_counts_do_not() {
         let by_chance = (2..42).flat_map(|v| [(0, v), (1, v)]);

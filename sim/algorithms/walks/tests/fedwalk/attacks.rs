@@ -6,7 +6,8 @@ fn play_ideal(graph: &Arc<Dataset>, params: Params) -> Outcome {
     play(graph, params, &World::ideal(), Options::default())
 }
 
-/// Entries that tell nothing: an epsilon at which a vertex is kept as often as any other takes its place.
+/// Entries that tell nothing: an epsilon at which a vertex is kept as often as any other takes its
+/// place.
 fn blind(params: &Params) -> Params {
     Params {
         encoder: Chosen::new(RandomisedResponse {}),
@@ -36,8 +37,8 @@ fn what_the_server_gets_gives_the_edges_away() {
     let recall = |walks: u32| number(&outcome, &format!("first_entry_recall[walks_per_node={walks}]"));
     assert!((recall(1) - 0.2).abs() < 0.03, "{}", recall(1));
     assert!(recall(1) < recall(2) && recall(2) < recall(10) && recall(30) > 0.98);
-    // Dissimilar vertices are never exchanged; members of a clique that have the same neighbours are no twins either, as a vertex
-    // is not its own neighbour.
+    // Dissimilar vertices are never exchanged; members of a clique that have the same neighbours
+    // are no twins either, as a vertex is not its own neighbour.
     assert!(number(&outcome, "first_entry_precision[walks_per_node=30]") > 0.99);
     assert!(number(&outcome, "consecutive_edge_share") > 0.99);
     let blind = Params {
@@ -148,7 +149,8 @@ fn requests_for_rows_name_the_edges_and_are_charged_and_a_whole_matrix_names_non
     assert_eq!(number(&some, "row_requests_precision"), 1.0);
     assert_eq!(charged(&some), Some((sent(&some, "row_request"), f64::INFINITY)));
 
-    // Predicted vertices that are no neighbours are asked for as neighbours are, and are what precision has to lose.
+    // Predicted vertices that are no neighbours are asked for as neighbours are, and are what
+    // precision has to lose.
     let mixed = play_with(Rows::OnRequest, true, 0.4);
     let [recall, precision] = ["recall", "precision"].map(|name| number(&mixed, &format!("row_requests_{name}")));
     assert!(precision < 1.0 && precision == recall, "{precision} {recall}");
@@ -237,7 +239,8 @@ fn curious_devices_read_weakly_encoded_entries_by_counting() {
         m_upload: false,
         ..params
     };
-    // An entry is itself in one case of five, and so are two neighbouring ones in one of twenty-five.
+    // An entry is itself in one case of five, and so are two neighbouring ones in one of
+    // twenty-five.
     let auc = found(weak);
     assert!(auc > 0.7, "{auc}");
 }
@@ -270,7 +273,8 @@ fn vectors_tell_the_edges_unless_the_walks_were_blind() {
     );
 }
 
-/// A ring falls into arcs where edges are held out: walks bring the ends of the others together, and never those.
+/// A ring falls into arcs where edges are held out: walks bring the ends of the others together,
+/// and never those.
 #[test]
 fn vectors_tell_which_edges_were_walked_unless_the_walks_were_blind() {
     let edges: Vec<(u32, u32)> = (0..1000).map(|v| (v, (v + 1) % 1000)).collect();
@@ -306,7 +310,8 @@ fn vectors_tell_which_edges_were_walked_unless_the_walks_were_blind() {
     assert_eq!(precision, recall);
 }
 
-/// With the neighbours for a pool the predictor always hits, with everybody as often as chance has it.
+/// With the neighbours for a pool the predictor always hits, with everybody as often as chance has
+/// it.
 #[test]
 fn the_pools_of_the_controls_are_the_best_and_the_worst() {
     let graph = cliques();

@@ -2,9 +2,9 @@
 
 use super::*;
 use folkmoot_codecs::{Bfloat, Codec, Half, Plain, Qsgd, Rounding, Symbols, TopK, Uniform};
-use folkmoot_parts::{Part, Value};
+use folkmoot_parts::{Component, Value};
 
-fn with(codec: impl Codec + Part, rows: Rows) -> Params {
+fn with(codec: impl Codec + Component, rows: Rows) -> Params {
     Params {
         walk_length: 5,
         walks_per_node: 2,
@@ -25,7 +25,8 @@ fn every_number_takes_the_bytes_that_its_codec_gives_it() {
     let (graph, n, k) = (ring(50), 50, 3);
     let world = World::ideal();
     let all = play(&graph, with(Uniform::default(), Rows::All), &world, Options::default());
-    // A least number and a step, then a byte each, for the vector of a device and of each of its four neighbours.
+    // A least number and a step, then a byte each, for the vector of a device and of each of its
+    // four neighbours.
     assert_eq!(bytes(&all, "degree_vector"), n * (8 + k));
     assert_eq!(bytes(&all, "ordered_matrix"), n * 4 * (8 + k));
     assert_eq!(bytes(&all, "packed_dictionary"), n * n * (8 + k));
@@ -54,7 +55,8 @@ fn packing_costs_no_privacy_and_repeats() {
     let world = World::ideal();
     let one = play(&graph, packed(), &world, Options::default());
     let plain = play(&graph, with(Plain {}, Rows::All), &world, Options::default());
-    // Of vectors and matrices. What an entry costs follows from the dissimilarities that devices have.
+    // Of vectors and matrices. What an entry costs follows from the dissimilarities that devices
+    // have.
     assert_eq!(format!("{:?}", &one.privacy[..2]), format!("{:?}", &plain.privacy[..2]));
     assert_ne!(everything(&one), everything(&plain), "devices read what came");
     for (threads, windows, wire_check) in [(2, true, true), (1, false, false)] {

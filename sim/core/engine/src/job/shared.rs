@@ -1,6 +1,8 @@
-//! Work that several threads know of: begun once, by whoever comes first, and awaited by the one who needs its result.
+//! Work that several threads know of: begun once, by whoever comes first, and awaited by the one
+//! who needs its result.
 //!
-//! Built with `--cfg loom`, its locks are those of the `loom` crate, whose models try every order in which threads can come.
+//! Built with `--cfg loom`, its locks are those of the `loom` crate, whose models try every order
+//! in which threads can come.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -91,7 +93,8 @@ impl<W, D> Shared<W, D> {
     }
 }
 
-/// Run by `RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test -p folkmoot-engine --lib loom_`.
+/// Run by `RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test -p folkmoot-engine --lib
+/// loom_`.
 #[cfg(all(test, loom))]
 mod loom_models {
     use super::*;

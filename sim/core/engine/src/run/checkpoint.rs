@@ -1,8 +1,10 @@
 //! The state of a run between two windows as bytes, and a run that goes on from them.
 //!
-//! Clients are written by their ids, events by their keys and shared content by its name, never by part or rank, so that any number of
-//! threads and ranks can go on, and any number has written the same bytes. Jobs are written as the work they are and done again. What parts
-//! count apart is written as one sum, which the server's part has afterwards. Streams need nothing: they are names and counters.
+//! Clients are written by their ids, events by their keys and shared content by its name, never by
+//! part or rank, so that any number of threads and ranks can go on, and any number has written the
+//! same bytes. Jobs are written as the work they are and done again. What parts count apart is
+//! written as one sum, which the server's part has afterwards. Streams need nothing: they are names
+//! and counters.
 
 use super::team::{Counted, Team, unwritten};
 use super::{Run, RunError, letters};
@@ -35,17 +37,16 @@ const TRACE: &str = "trace";
 /// What an observer wants after a window. Of several, the last of these that any wants is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Pause {
-    /// Nothing.
     #[default]
     GoOn,
-    /// A checkpoint.
     Save,
     /// A checkpoint, and the end.
     Stop,
 }
 
-/// The server and what the engine knows of it: its state, account and record, the stage, its sheet, the time of the last event taken, and
-/// what it had caused when it was last told that all is quiet.
+/// The server and what the engine knows of it: its state, account and record, the stage, its sheet,
+/// the time of the last event taken, and what it had caused when it was last told that all is
+/// quiet.
 type ServerState<T> = (T, Account, Record, Option<String>, Sheet, SimTime, Option<(u32, Round)>);
 
 /// A client and what the engine knows of it.

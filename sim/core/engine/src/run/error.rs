@@ -11,17 +11,13 @@ pub enum RunError {
     /// The strategy cannot start.
     #[error("{party} cannot start: {error}")]
     Setup {
-        /// Who could not.
         party: Party,
         /// Why.
         error: StrategyError,
     },
-    /// A handler failed.
     #[error("at {} s of virtual time, {party}: {fault}", .at.as_secs())]
     Handler {
-        /// When.
         at: SimTime,
-        /// Whose.
         party: Party,
         /// Why.
         fault: Fault,
@@ -29,13 +25,12 @@ pub enum RunError {
     /// Nothing more happens, and the server waits for something.
     #[error("the run stalls in round {} at {} s of virtual time: {}", .round.0, .at.as_secs(), waiting(*.never_due, .remedy))]
     Stalled {
-        /// Since when.
         at: SimTime,
-        /// In which round.
         round: Round,
         /// How many events are due only at the end of time.
         never_due: usize,
-        /// What can be done about lost and late messages, by [`World::remedy`](crate::World::remedy).
+        /// What can be done about lost and late messages, by
+        /// [`World::remedy`](crate::World::remedy).
         remedy: String,
     },
     /// Clients come and go too often to be followed this far.
@@ -44,7 +39,6 @@ pub enum RunError {
     Unaffordable {
         /// How far they can be followed.
         until: SimTime,
-        /// In which round.
         round: Round,
         /// The settings of the card by which it is no farther.
         settings: Vec<String>,
@@ -54,32 +48,22 @@ pub enum RunError {
     Observer(String),
     /// The observer wanted no more, and has been given a checkpoint.
     #[error("stopped as asked at {} s of virtual time, in round {}", .at.as_secs(), .round.0)]
-    Stopped {
-        /// When.
-        at: SimTime,
-        /// In which round.
-        round: Round,
-    },
+    Stopped { at: SimTime, round: Round },
     /// A checkpoint cannot be written or gone on with.
     #[error("{0}")]
     Checkpoint(String),
     /// A row of the ledger does not balance: a bug of the engine.
     #[error("the ledger loses messages of kind {kind} in round {}: a bug of the engine", .round.0)]
-    Unbalanced {
-        /// Phase and kind.
-        kind: String,
-        /// The round.
-        round: Round,
-    },
+    Unbalanced { kind: String, round: Round },
     /// Another rank cannot go on.
     #[error("rank {rank}: {why}")]
     Elsewhere {
-        /// Which.
         rank: usize,
         /// Why.
         why: String,
     },
-    /// Another rank has sent something that this one cannot read: a bug of the engine, or ranks of different programs.
+    /// Another rank has sent something that this one cannot read: a bug of the engine, or ranks of
+    /// different programs.
     #[error("what rank {from} has sent cannot be read: {why}; all ranks must be the same program")]
     Unread {
         /// Who has sent it.

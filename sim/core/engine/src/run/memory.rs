@@ -1,7 +1,8 @@
 //! What the engine holds of a run, in bytes: counted, not measured.
 //!
-//! Queues, stores and boxes keep the room that they once needed, so at the end of a run they tell of its fullest moment. What a state, a
-//! message or a job points to belongs to the strategy and is not counted; nor are data, whose size shows between the stages of a run.
+//! Queues, stores and boxes keep the room that they once needed, so at the end of a run they tell
+//! of its fullest moment. What a state, a message or a job points to belongs to the strategy and is
+//! not counted; nor are data, whose size shows between the stages of a run.
 
 use super::Run;
 use crate::core::{Account, Core};
@@ -10,7 +11,8 @@ use crate::strategy::Strategy;
 use folkmoot_metrics::ByRound;
 
 impl<S: Strategy> Run<'_, '_, S> {
-    /// Bytes by what they are for. Only `record`, which the results are made of, grows with the rounds.
+    /// Bytes by what they are for. Only `record`, which the results are made of, grows with the
+    /// rounds.
     pub(super) fn memory(&self) -> Vec<(&'static str, u64)> {
         let of_cores = |bytes: fn(&Core<S>) -> usize| self.cores().map(bytes).sum::<usize>();
         let of_parts = |bytes: fn(&ClientPart<S>) -> usize| self.parts.iter().map(bytes).sum::<usize>();

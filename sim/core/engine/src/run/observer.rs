@@ -7,7 +7,8 @@ use folkmoot_metrics::{MessageRow, RoundRow, SimTime};
 
 /// Told of finished rounds and stages while the run goes on.
 pub trait Observer: Send {
-    /// Called after the window in which rounds ended, with all rounds so far and a way to get the rows of the ledger.
+    /// Called after the window in which rounds ended, with all rounds so far and a way to get the
+    /// rows of the ledger.
     ///
     /// # Errors
     ///
@@ -15,12 +16,13 @@ pub trait Observer: Send {
     fn rounds_done(&mut self, rounds: &[RoundRow], messages: &mut dyn FnMut() -> Vec<MessageRow>)
     -> Result<(), String>;
 
-    /// Called when a stage of the run is over: `clients`, when their states and the server's are made, `first window`, then those that the
-    /// server names, as `simulate: walks`, or `simulate` where it names none. Default: nothing.
+    /// Called when a stage of the run is over: `clients`, when their states and the server's are
+    /// made, `first window`, then those that the server names, as `simulate: walks`, or `simulate`
+    /// where it names none. Default: nothing.
     fn stage_done(&mut self, _stage: &str) {}
 
-    /// Told of what happened in a run that is traced, with the kinds of its messages: each event once, in an order that depends on nothing
-    /// but the run. Default: nothing.
+    /// Told of what happened in a run that is traced, with the kinds of its messages: each event
+    /// once, in an order that depends on nothing but the run. Default: nothing.
     ///
     /// # Errors
     ///
@@ -29,12 +31,14 @@ pub trait Observer: Send {
         Ok(())
     }
 
-    /// Asked after every window, which began at `at`, with the number of finished rounds: whether to save the run's state. Default: no.
+    /// Asked after every window, which began at `at`, with the number of finished rounds: whether
+    /// to save the run's state. Default: no.
     fn pause(&mut self, _at: SimTime, _rounds: usize) -> Pause {
         Pause::GoOn
     }
 
-    /// Given the state that it, or another rank's, has asked for, and whether the run ends with it. Default: it is forgotten.
+    /// Given the state that it, or another rank's, has asked for, and whether the run ends with it.
+    /// Default: it is forgotten.
     ///
     /// # Errors
     ///
@@ -44,7 +48,6 @@ pub trait Observer: Send {
     }
 }
 
-/// Sees nothing.
 pub struct Unobserved;
 
 impl Observer for Unobserved {

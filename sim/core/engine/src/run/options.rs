@@ -9,10 +9,11 @@ pub struct Options {
     pub windows: bool,
     /// Deliver `decode(encode(message))`.
     pub wire_check: bool,
-    /// Tell the strategy to simulate every message and leave out what only learning needs. The one choice that changes
-    /// what is learned; the messages and their times are the same.
+    /// Tell the strategy to simulate every message and leave out what only learning needs. The one
+    /// choice that changes what is learned; the messages and their times are the same.
     pub dry_run: bool,
-    /// Tell the observer what happens, in the lives of at most so many clients. A run that goes on from a checkpoint is traced as it was.
+    /// Tell the observer what happens, in the lives of at most so many clients. A run that goes on
+    /// from a checkpoint is traced as it was.
     pub trace: Option<u32>,
 }
 

@@ -2,13 +2,13 @@
 
 use super::{Observer, Outcome, Run, RunError};
 use crate::core::{Account, Core, EPSILON_UNITS, Releases};
+use crate::evaluator::{Clients, End};
 use crate::event::Content;
 use crate::part::SERVER_IS_HERE;
 use crate::privacy;
 use crate::queue::QueuedEvent;
 use crate::shares::Shares;
 use crate::strategy::{MechanismInfo, Setup, Strategy};
-use crate::study::{Clients, End};
 use crate::world::{Presence, PresenceCursor, World};
 use folkmoot_draws::Streams;
 use folkmoot_metrics::trace::Fate;
@@ -70,9 +70,9 @@ impl<S: Strategy> Run<'_, '_, S> {
             streams: ground.streams,
         };
         sheet.stands_at(self.server.record.round.0, end.as_secs());
-        ground.study.controls(ground.strategy, &mut sheet);
-        ground.study.at_end(&at_end, &mut sheet);
-        ground.study.scores(&at_end, &mut sheet);
+        ground.evaluator.controls(ground.strategy, &mut sheet);
+        ground.evaluator.at_end(&at_end, &mut sheet);
+        ground.evaluator.scores(&at_end, &mut sheet);
         scores.extend(sheet.take_scores());
         Ok(Some(Outcome {
             messages: self.message_rows(&ledger),
@@ -98,7 +98,8 @@ impl<S: Strategy> Run<'_, '_, S> {
         }))
     }
 
-    /// Empties the queues, counting the messages in them and those held for absent clients, when the run is over.
+    /// Empties the queues, counting the messages in them and those held for absent clients, when
+    /// the run is over.
     fn count_in_flight(&mut self, over: SimTime) {
         for part in &mut self.parts {
             for event in part.take_held() {
@@ -187,7 +188,8 @@ impl Numbers<'_> {
         self.ends.iter().zip(online).map(row).collect()
     }
 
-    /// The mean epsilon that clients have spent by the end of each round, for each mechanism with a finite one.
+    /// The mean epsilon that clients have spent by the end of each round, for each mechanism with a
+    /// finite one.
     fn privacy(&self) -> Vec<ReadingRow> {
         let mut rows = Vec::new();
         for (i, info) in self.mechanisms.iter().enumerate() {
@@ -208,7 +210,8 @@ impl Numbers<'_> {
         rows
     }
 
-    /// When clients were away: all of them, or so many spread evenly. Those whose absences do not fit any more are left out.
+    /// When clients were away: all of them, or so many spread evenly. Those whose absences do not
+    /// fit any more are left out.
     fn absence_rows(&self, end: SimTime) -> Vec<AbsenceRow> {
         let availability = &self.world.availability;
         if availability.is_perfect() {

@@ -1,4 +1,5 @@
-//! Ranks in step: what they tell each other after every window, and what each gives the first at the end.
+//! Ranks in step: what they tell each other after every window, and what each gives the first at
+//! the end.
 
 use super::letters;
 use super::{Pause, Run, RunError};
@@ -30,7 +31,6 @@ pub(super) struct Status {
     pub(super) n_noted: usize,
     /// The time of the last event taken.
     pub(super) now: SimTime,
-    /// The first fault.
     pub(super) stop: Option<Stop>,
     /// What whoever runs wants.
     pub(super) pause: Pause,
@@ -125,7 +125,8 @@ impl Team<'_> {
         self.rank() == 0
     }
 
-    /// Gives each rank its letter, and returns those of all. One that has failed fails all: the first one's error is everybody's.
+    /// Gives each rank its letter, and returns those of all. One that has failed fails all: the
+    /// first one's error is everybody's.
     pub(super) fn exchange(self, letters: Result<Vec<Vec<u8>>, RunError>) -> Result<Vec<Vec<u8>>, RunError> {
         if self.is_alone() {
             return letters;
@@ -282,7 +283,8 @@ impl<S: Strategy> Run<'_, '_, S> {
         Ok(letters)
     }
 
-    /// Takes over a rank's events, and returns how it stands. What cannot be read, the others hear of in the next exchange.
+    /// Takes over a rank's events, and returns how it stands. What cannot be read, the others hear
+    /// of in the next exchange.
     fn read_abroad(&mut self, from: usize, letter: &[u8]) -> Option<Status> {
         let (heading, mut body) = match postcard::take_from_bytes::<Heading>(letter) {
             Ok(read) => read,
@@ -383,14 +385,15 @@ impl<S: Strategy> Run<'_, '_, S> {
         Ok(())
     }
 
-    /// Adds the clients of the other ranks to the parts of the first, with what each has come to, and with their states where the study
-    /// reads them. False at the others, which have nothing more to do.
+    /// Adds the clients of the other ranks to the parts of the first, with what each has come to,
+    /// and with their states where the evaluator reads them. False at the others, which have
+    /// nothing more to do.
     pub(super) fn unite(&mut self) -> Result<bool, RunError> {
         if self.team.is_alone() {
             return Ok(true);
         }
         let ground = self.env.ground;
-        let wants_states = ground.study.reads_clients(ground.strategy);
+        let wants_states = ground.evaluator.reads_clients(ground.strategy);
         let own = match self.team.is_first() {
             true => Ok(Ended::default()),
             false => self.ended(wants_states),

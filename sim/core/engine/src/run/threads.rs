@@ -1,4 +1,5 @@
-//! Threads. What they run comes as closures behind pointers, so that nothing of the pool is compiled once more for every strategy.
+//! Threads. What they run comes as closures behind pointers, so that nothing of the pool is
+//! compiled once more for every strategy.
 
 use super::RunError;
 use rayon::prelude::*;

@@ -1,4 +1,5 @@
-//! Telling the observer what was noted, in an order that no split of the clients and no window changes.
+//! Telling the observer what was noted, in an order that no split of the clients and no window
+//! changes.
 
 use super::{Observer, Run, RunError};
 use crate::queue::EventKey;
@@ -7,7 +8,8 @@ use crate::trace::Note;
 use folkmoot_metrics::trace::{Event, What};
 use folkmoot_metrics::{Party, Round, SimTime};
 
-/// So many notes are told of before the round is over. Few where assertions are checked, so that tests come to it.
+/// So many notes are told of before the round is over. Few where assertions are checked, so that
+/// tests come to it.
 const MANY: usize = if cfg!(debug_assertions) { 16 } else { 1 << 16 };
 
 impl<S: Strategy> Run<'_, '_, S> {
@@ -16,7 +18,8 @@ impl<S: Strategy> Run<'_, '_, S> {
         self.status.n_noted >= MANY
     }
 
-    /// Tells the observer what all ranks noted of before `until`, or ever without it. Whatever comes later must happen no sooner.
+    /// Tells the observer what all ranks noted of before `until`, or ever without it. Whatever
+    /// comes later must happen no sooner.
     pub(super) fn tell_notes(&mut self, until: Option<SimTime>, observer: &mut dyn Observer) -> Result<(), RunError> {
         if self.env.followed.is_none() {
             return Ok(());
@@ -75,7 +78,8 @@ impl<S: Strategy> Run<'_, '_, S> {
         }
     }
 
-    /// Tells of all absences of those followed, client by client, at the first rank: they follow from the world alone.
+    /// Tells of all absences of those followed, client by client, at the first rank: they follow
+    /// from the world alone.
     pub(super) fn tell_absences(&mut self, end: SimTime, observer: &mut dyn Observer) -> Result<(), RunError> {
         let world = self.env.world;
         let followed = self.env.followed;

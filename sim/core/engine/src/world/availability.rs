@@ -1,9 +1,10 @@
-//! Availability: when a client is online. Computed when asked, never by scheduling every toggle of a million clients.
+//! Availability: when a client is online. Computed when asked, never by scheduling every toggle of
+//! a million clients.
 
 use super::Dist;
 use folkmoot_draws::{Purpose, Rng, Streams, exponential, unit};
 use folkmoot_metrics::{ClientId, Party, Round, SimSpan, SimTime};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use serde::{Deserialize, Serialize};
 
 const PURPOSE: Purpose = Purpose(*b"presence");
@@ -11,14 +12,14 @@ const PURPOSE: Purpose = Purpose(*b"presence");
 /// Whether a client can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// It can.
     Online,
     /// It can't, until then; `None`: until a later round reaches it.
     Away(Option<SimTime>),
 }
 
-/// Where the last question about a client ended, so that the next one, which is never about an earlier time, goes on from
-/// there. It is a cache that each model uses as it likes: every answer is a function of the client and the time.
+/// Where the last question about a client ended, so that the next one, which is never about an
+/// earlier time, goes on from there. It is a cache that each model uses as it likes: every answer
+/// is a function of the client and the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PresenceCursor {
     /// When the span ends that holds the time last asked for.
@@ -32,7 +33,6 @@ pub struct PresenceCursor {
 /// How long the presence of clients can be followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Affordable {
-    /// Until then.
     pub until: SimTime,
     /// The settings of the card by which it is no longer; greater values of them make it longer.
     pub settings: Vec<&'static str>,
@@ -55,8 +55,8 @@ pub trait Availability: Send + Sync {
         false
     }
 
-    /// The settings of the card that say how often and how long clients are away. Default: the whole of `availability`, or none where
-    /// everybody is always online.
+    /// The settings of the card that say how often and how long clients are away. Default: the
+    /// whole of `availability`, or none where everybody is always online.
     fn settings(&self) -> Vec<&'static str> {
         match self.is_perfect() {
             true => Vec::new(),
@@ -64,7 +64,8 @@ pub trait Availability: Send + Sync {
         }
     }
 
-    /// How long the presence of `n_clients` can be followed at a cost that can be borne. Default: without end.
+    /// How long the presence of `n_clients` can be followed at a cost that can be borne. Default:
+    /// without end.
     fn affordable(&self, _n_clients: u32) -> Affordable {
         Affordable {
             until: SimTime::NEVER,
@@ -72,11 +73,13 @@ pub trait Availability: Send + Sync {
         }
     }
 
-    /// How long `client` was online until the end of the last of `rounds`, given when each round ended.
+    /// How long `client` was online until the end of the last of `rounds`, given when each round
+    /// ended.
     fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan;
 
-    /// Tells when `client` went away, each time, and when it came back or the last of `rounds` ended: in order, for whoever looks at a
-    /// run event by event, and for outages that come on top.
+    /// Tells when `client` went away, each time, and when it came back or the last of `rounds`
+    /// ended: in order, for whoever looks at a run event by event, and for outages that come on
+    /// top.
     fn absences(
         &self,
         client: ClientId,
@@ -108,7 +111,8 @@ impl Periodic {
         }
     }
 
-    /// How long it was online until the end of the last of `rounds`, as [`Availability::online`] asks.
+    /// How long it was online until the end of the last of `rounds`, as [`Availability::online`]
+    /// asks.
     pub fn online(&self, rounds: &[(Round, SimTime)]) -> SimSpan {
         let period = u128::from(self.period.0.max(1));
         let online = u128::from(self.online.0);
@@ -117,7 +121,8 @@ impl Periodic {
         SimSpan((until(u128::from(end) + passed) - until(passed)) as u64)
     }
 
-    /// Tells of its absences until the end of the last of `rounds`, as [`Availability::absences`] asks.
+    /// Tells of its absences until the end of the last of `rounds`, as [`Availability::absences`]
+    /// asks.
     pub fn absences(&self, rounds: &[(Round, SimTime)], tell: &mut dyn FnMut(SimTime, SimTime)) {
         let end = rounds.last().map_or(0, |(_, end)| end.0);
         let period = self.period.0.max(1);
@@ -135,7 +140,7 @@ impl Periodic {
 }
 
 /// Everybody is always online.
-#[part(name = "Always", about = "everybody is always online")]
+#[component(name = "Always", about = "everybody is always online")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Always {}
 
@@ -155,30 +160,31 @@ impl Availability for Always {
     fn absences(&self, _: ClientId, _: &[(Round, SimTime)], _: Streams, _: &mut dyn FnMut(SimTime, SimTime)) {}
 }
 
-/// The same hours of every day, which differ between clients by where they live and how long they stay.
-#[part(
+/// The same hours of every day, which differ between clients by where they live and how long they
+/// stay.
+#[component(
     name = "Diurnal",
     about = "the same hours of every day, by time zone and habit of each client"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Diurnal {
     /// How long a day is; the run begins with one.
-    #[part(default = 86_400.0, in = 0.001..=1e9, unit = "s")]
+    #[component(default = 86_400.0, in = 0.001..=1e9, unit = "s")]
     pub day_s: f64,
     /// The share of a day that a client is online, drawn once for each; a draw above 1 counts as 1.
-    #[part(default = Dist::Constant(0.3), in = 0..=1)]
+    #[component(default = Dist::Constant(0.3), in = 0..=1)]
     pub online_share: Dist,
     /// When clients in the first time zone come online, as a share of the day.
-    #[part(default = 0.0, in = 0..1)]
+    #[component(default = 0.0, in = 0..1)]
     pub begins: f64,
-    /// How far time zones lie apart, as a share of a day: a client comes online up to so much later than in the first, uniformly. With 0
-    /// all come at once; with 1 they are spread around the clock, and as many are online at any time.
-    #[part(default = 0.25, in = 0..=1)]
+    /// How far time zones lie apart, as a share of a day: a client comes online up to so much later
+    /// than in the first, uniformly. With 0 all come at once; with 1 they are spread around the
+    /// clock, and as many are online at any time.
+    #[component(default = 0.25, in = 0..=1)]
     pub spread: f64,
 }
 
 impl Diurnal {
-    /// A client's hours.
     fn hours(&self, client: ClientId, streams: Streams) -> Periodic {
         let mut rng = streams.party(Purpose(*b"diurnal "), Party::Client(client), Round(0));
         let period = SimSpan::from_secs(self.day_s);
@@ -213,11 +219,11 @@ impl Availability for Diurnal {
 }
 
 /// In each round a client is online with the same probability, independently.
-#[part(name = "Bernoulli", about = "a coin for each client and round")]
+#[component(name = "Bernoulli", about = "a coin for each client and round")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bernoulli {
     /// The probability.
-    #[part(required, above = 0, at_most = 1)]
+    #[component(required, above = 0, at_most = 1)]
     pub online_prob: f64,
 }
 
@@ -294,15 +300,16 @@ impl Availability for Bernoulli {
 /// As many spans of clients can be followed in one run: minutes on one core.
 const MAX_SPANS: f64 = 4_294_967_296.0;
 
-/// Alternating exponential spans, in equilibrium at the start: a two-state Markov process in continuous time.
-#[part(name = "OnOff", about = "alternating exponential spans on and off")]
+/// Alternating exponential spans, in equilibrium at the start: a two-state Markov process in
+/// continuous time.
+#[component(name = "OnOff", about = "alternating exponential spans on and off")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OnOff {
     /// Mean online span.
-    #[part(required, in = 0.001..=1e9, unit = "s")]
+    #[component(required, in = 0.001..=1e9, unit = "s")]
     pub mean_on_s: f64,
     /// Mean offline span.
-    #[part(required, in = 0.001..=1e9, unit = "s")]
+    #[component(required, in = 0.001..=1e9, unit = "s")]
     pub mean_off_s: f64,
 }
 
@@ -316,7 +323,8 @@ impl OnOff {
         let mut rng = streams.party(PURPOSE, Party::Client(client), Round(0));
         if cursor.toggles == 0 {
             let online = unit(&mut rng) * (self.mean_on_s + self.mean_off_s) < self.mean_on_s;
-            // The equilibrium: an exponential span has no memory, so the first one is drawn like any other.
+            // The equilibrium: an exponential span has no memory, so the first one is drawn like
+            // any other.
             cursor.online = !online;
         }
         rng.set_word_pos(2 * (u128::from(cursor.toggles) + 1));
@@ -477,7 +485,8 @@ mod tests {
         assert!((share - 0.25).abs() < 0.02, "share {share}");
     }
 
-    /// Absences are told in order, add up to what was not online, and are when nobody can be reached.
+    /// Absences are told in order, add up to what was not online, and are when nobody can be
+    /// reached.
     #[test]
     fn absences_are_the_times_that_are_not_online() {
         let rounds: Vec<(Round, SimTime)> = (0..9)

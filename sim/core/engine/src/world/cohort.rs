@@ -2,10 +2,10 @@
 
 use folkmoot_draws::{Purpose, Streams, draw_first, unit};
 use folkmoot_metrics::{ClientId, Round};
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 
 /// The card's `cohort`.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CohortSpec {
     /// Everybody.
@@ -14,25 +14,26 @@ pub enum CohortSpec {
     /// A fixed number of clients, drawn without replacement.
     Size {
         /// How many, at most `n_clients`.
-        #[part(required, at_least = 1)]
+        #[component(required, at_least = 1)]
         n: u32,
         /// Asks `n × over_select` clients; the round is complete with `n`.
-        #[part(default = 1.0, in = 1..=100)]
+        #[component(default = 1.0, in = 1..=100)]
         over_select: f64,
     },
     /// A share of the clients, drawn without replacement; at least one client is asked.
     Fraction {
         /// The share.
-        #[part(required, above = 0, at_most = 1)]
+        #[component(required, above = 0, at_most = 1)]
         share: f64,
         /// As for `Size`.
-        #[part(default = 1.0, in = 1..=100)]
+        #[component(default = 1.0, in = 1..=100)]
         over_select: f64,
     },
-    /// Each client by a coin of its own, so that a round may ask nobody. The round waits for all that are asked.
+    /// Each client by a coin of its own, so that a round may ask nobody. The round waits for all
+    /// that are asked.
     Poisson {
         /// The probability that a client is asked.
-        #[part(required, above = 0, at_most = 1)]
+        #[component(required, above = 0, at_most = 1)]
         rate: f64,
     },
 }
@@ -46,7 +47,8 @@ impl CohortSpec {
         }
     }
 
-    /// With how many results a round of `n_clients` clients is complete; more than are asked where that is drawn.
+    /// With how many results a round of `n_clients` clients is complete; more than are asked where
+    /// that is drawn.
     pub fn needed(&self, n_clients: u32) -> u32 {
         match *self {
             CohortSpec::All | CohortSpec::Poisson { .. } => n_clients,
@@ -77,7 +79,8 @@ impl CohortSpec {
         }
     }
 
-    /// The clients asked in `round`, ascending. Draws one index per client asked, or a coin per client, from the round's own stream.
+    /// The clients asked in `round`, ascending. Draws one index per client asked, or a coin per
+    /// client, from the round's own stream.
     pub fn sample(&self, n_clients: u32, round: Round, streams: Streams) -> Vec<ClientId> {
         if *self == CohortSpec::All {
             return (0..n_clients).map(ClientId).collect();
@@ -122,7 +125,8 @@ mod tests {
         );
     }
 
-    /// Sizes spread as those of coins do: mean `q N`, variance `q (1 − q) N`, within 4 standard errors.
+    /// Sizes spread as those of coins do: mean `q N`, variance `q (1 − q) N`, within 4 standard
+    /// errors.
     #[test]
     fn coins_draw_cohorts_of_every_size() {
         let spec = CohortSpec::Poisson { rate: 0.2 };

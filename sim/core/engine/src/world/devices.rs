@@ -3,16 +3,17 @@
 use super::Dist;
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_metrics::{ClientId, Party, Round, SimSpan};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
 /// The speed of each client.
 pub trait Devices: Send + Sync {
-    /// How long `client` takes for `work` operations. Called when work starts; the same arguments give the same span.
+    /// How long `client` takes for `work` operations. Called when work starts; the same arguments
+    /// give the same span.
     fn span(&self, client: ClientId, work: f64, streams: Streams) -> SimSpan;
 }
 
 /// Computing takes no virtual time.
-#[part(name = "Ideal", about = "computing takes no virtual time")]
+#[component(name = "Ideal", about = "computing takes no virtual time")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ideal {}
 
@@ -23,11 +24,11 @@ impl Devices for Ideal {
 }
 
 /// One speed for all.
-#[part(name = "Constant", about = "one speed for all")]
+#[component(name = "Constant", about = "one speed for all")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constant {
     /// How fast each is.
-    #[part(required, at_least = 1, unit = "operations/s")]
+    #[component(required, at_least = 1, unit = "operations/s")]
     pub ops_per_s: f64,
 }
 
@@ -38,14 +39,14 @@ impl Devices for Constant {
 }
 
 /// A speed drawn once for each client.
-#[part(name = "LogNormal", about = "a speed drawn once for each client")]
+#[component(name = "LogNormal", about = "a speed drawn once for each client")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogNormal {
     /// The median speed.
-    #[part(required, at_least = 1, unit = "operations/s")]
+    #[component(required, at_least = 1, unit = "operations/s")]
     pub median_ops_per_s: f64,
     /// Standard deviation of the logarithm.
-    #[part(required, in = 0..=10)]
+    #[component(required, in = 0..=10)]
     pub sigma: f64,
 }
 

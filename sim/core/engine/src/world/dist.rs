@@ -1,27 +1,27 @@
 //! Distributions of positive quantities: latencies, rates, speeds, delays.
 
 use folkmoot_draws::{SimRng, exponential, normal_by_exponential, unit};
-use folkmoot_parts::{Bounded, Range, Rules, part};
+use folkmoot_parts::{Bounded, Range, Rules, component};
 
 /// A distribution of a positive quantity; its unit is that of the field that holds it.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Dist {
     /// Always this value.
-    Constant(#[part(required)] f64),
+    Constant(#[component(required)] f64),
     /// Uniform in `[low, high)`.
     Uniform {
         /// The least value.
-        #[part(required)]
+        #[component(required)]
         low: f64,
         /// The bound above.
-        #[part(required)]
+        #[component(required)]
         high: f64,
     },
     /// `min` plus an exponential law whose mean is `mean - min`.
     Exponential {
         /// The mean.
-        #[part(required)]
+        #[component(required)]
         mean: f64,
         /// The least value.
         min: f64,
@@ -29,10 +29,10 @@ pub enum Dist {
     /// `exp(N(ln median, sigma²))`, values below `min` raised to it.
     LogNormal {
         /// The median.
-        #[part(required)]
+        #[component(required)]
         median: f64,
         /// Standard deviation of the logarithm.
-        #[part(required, in = 0..=10)]
+        #[component(required, in = 0..=10)]
         sigma: f64,
         /// The least value.
         min: f64,

@@ -1,19 +1,20 @@
-//! Dropout in mid-round: a client that has joined a round leaves it, and comes back with a later one.
+//! Dropout in mid-round: a client that has joined a round leaves it, and comes back with a later
+//! one.
 
 use super::Dist;
 use folkmoot_draws::{Purpose, Streams, unit};
 use folkmoot_metrics::{ClientId, Party, Round, SimSpan, SimTime};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
 /// The card's `dropout`.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DropoutSpec {
     /// Probability that a client leaves a round it has joined.
-    #[part(default = 0.0, in = 0..=1)]
+    #[component(default = 0.0, in = 0..=1)]
     pub prob: f64,
     /// How long after joining it leaves.
-    #[part(default = Dist::Uniform { low: 0.0, high: 1000.0 }, in = 0..=1e12, unit = "ms")]
+    #[component(default = Dist::Uniform { low: 0.0, high: 1000.0 }, in = 0..=1e12, unit = "ms")]
     pub after_ms: Dist,
 }
 

@@ -3,14 +3,12 @@
 use super::{Dist, Rate};
 use folkmoot_draws::{Purpose, StreamName, Streams, unit};
 use folkmoot_metrics::{Bytes, Direction, Party, Round, SimSpan};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
 /// The two ends of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The sender.
     pub from: Party,
-    /// The receiver.
     pub to: Party,
 }
 
@@ -19,30 +17,29 @@ pub struct Link {
 pub struct Verdict {
     /// Transmissions, the first included.
     pub attempts: u32,
-    /// When the one that succeeds reaches the receiver's access link, counted from the end of its transmission by the
-    /// sender; `None`: all were lost.
+    /// When the one that succeeds reaches the receiver's access link, counted from the end of its
+    /// transmission by the sender; `None`: all were lost.
     pub after: Option<SimSpan>,
 }
 
 /// What a party's access link carries, each way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessRates {
-    /// From it.
     pub up: Rate,
-    /// To it.
     pub down: Rate,
 }
 
-/// How messages travel.
 pub trait Network: Send + Sync {
-    /// The fate of a message of `size` bytes. Draws come from `name` alone: the sender and its message counter.
+    /// The fate of a message of `size` bytes. Draws come from `name` alone: the sender and its
+    /// message counter.
     fn verdict(&self, link: Link, size: Bytes, name: StreamName) -> Verdict;
 
-    /// The rates of a party's access link; the same party always gets the same. Messages queue there, first in, first out.
+    /// The rates of a party's access link; the same party always gets the same. Messages queue
+    /// there, first in, first out.
     fn access(&self, party: Party, streams: Streams) -> AccessRates;
 
-    /// Nothing arrives sooner after it was sent; one nanosecond at least, so that a cause comes before its effect. It is
-    /// the length of the windows that are handled in parallel.
+    /// Nothing arrives sooner after it was sent; one nanosecond at least, so that a cause comes
+    /// before its effect. It is the length of the windows that are handled in parallel.
     fn lookahead(&self) -> SimSpan;
 
     /// The settings of the card by which messages are lost for good; default: none.
@@ -52,21 +49,21 @@ pub trait Network: Send + Sync {
 }
 
 /// One class of links: uplink, downlink or peer.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkClass {
     /// One-way latency.
-    #[part(default = Dist::Constant(20.0), in = 0..=1e9, unit = "ms")]
+    #[component(default = Dist::Constant(20.0), in = 0..=1e9, unit = "ms")]
     pub latency_ms: Dist,
     /// Probability that a transmission is lost.
-    #[part(default = 0.0, in = 0..=1)]
+    #[component(default = 0.0, in = 0..=1)]
     pub loss_prob: f64,
 }
 
 const LEAST: SimSpan = SimSpan(1);
 
 /// Nothing is lost, and every message takes one nanosecond, the least there is.
-#[part(name = "Ideal", about = "nothing is lost, and every message takes one nanosecond")]
+#[component(name = "Ideal", about = "nothing is lost, and every message takes one nanosecond")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ideal {}
 
@@ -88,7 +85,7 @@ impl Network for Ideal {
 }
 
 /// Links with latency, bandwidth and loss.
-#[part(
+#[component(
     name = "Links",
     about = "latency, loss and retries by class of link, and access links of limited rate"
 )]
@@ -100,23 +97,25 @@ pub struct Links {
     pub downlink: LinkClass,
     /// Client to client.
     pub peer: LinkClass,
-    /// Rate of a client's access link to the network, drawn once per client; without one it is unlimited.
-    #[part(in = 1..=1e15, unit = "bytes/s")]
+    /// Rate of a client's access link to the network, drawn once per client; without one it is
+    /// unlimited.
+    #[component(in = 1..=1e15, unit = "bytes/s")]
     pub up_bytes_per_s: Option<Dist>,
     /// Rate of its access link from the network; without one it is unlimited.
-    #[part(in = 1..=1e15, unit = "bytes/s")]
+    #[component(in = 1..=1e15, unit = "bytes/s")]
     pub down_bytes_per_s: Option<Dist>,
-    /// Rate of the server's access link to the network, which all that it sends goes through one after the other; without one it is unlimited.
-    #[part(in = 1..=1e15, unit = "bytes/s")]
+    /// Rate of the server's access link to the network, which all that it sends goes through one
+    /// after the other; without one it is unlimited.
+    #[component(in = 1..=1e15, unit = "bytes/s")]
     pub server_up_bytes_per_s: Option<f64>,
     /// Rate of its access link from the network; without one it is unlimited.
-    #[part(in = 1..=1e15, unit = "bytes/s")]
+    #[component(in = 1..=1e15, unit = "bytes/s")]
     pub server_down_bytes_per_s: Option<f64>,
     /// How often a lost transmission is repeated at most.
-    #[part(default = 3, in = 0..=100)]
+    #[component(default = 3, in = 0..=100)]
     pub max_retries: u32,
     /// How long the sender waits before each repetition.
-    #[part(default = 200.0, in = 0..=1e9, unit = "ms")]
+    #[component(default = 200.0, in = 0..=1e9, unit = "ms")]
     pub retry_after_ms: f64,
 }
 

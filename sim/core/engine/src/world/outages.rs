@@ -3,7 +3,7 @@
 use super::{Affordable, Availability, Presence, PresenceCursor};
 use folkmoot_draws::{Purpose, Streams, exponential, index};
 use folkmoot_metrics::{ClientId, Party, Round, SimSpan, SimTime};
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use std::sync::{PoisonError, RwLock};
 
 const REGION: Purpose = Purpose(*b"region  ");
@@ -14,25 +14,26 @@ const MAX_OUTAGES: f64 = 33_554_432.0;
 
 const OUTAGE_SETTINGS: [&str; 2] = ["outages.mean_between_s", "outages.mean_length_s"];
 
-/// The card's `outages`: regions that fail as a whole. A client is online where its `availability` says so and its region is there.
-#[part]
+/// The card's `outages`: regions that fail as a whole. A client is online where its `availability`
+/// says so and its region is there.
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutageSpec {
     /// How many regions there are; with 0 nothing fails.
-    #[part(default = 0, in = 0..=1_000_000)]
+    #[component(default = 0, in = 0..=1_000_000)]
     pub regions: u32,
     /// Who lies in which.
     pub by: RegionBy,
     /// Mean time from the end of a region's outage to its next, an exponential law.
-    #[part(default = 86_400.0, in = 0.001..=1e9, unit = "s")]
+    #[component(default = 86_400.0, in = 0.001..=1e9, unit = "s")]
     pub mean_between_s: f64,
     /// Mean length of an outage, an exponential law.
-    #[part(default = 3_600.0, in = 0.001..=1e9, unit = "s")]
+    #[component(default = 3_600.0, in = 0.001..=1e9, unit = "s")]
     pub mean_length_s: f64,
 }
 
 /// Who lies in which region.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegionBy {
     /// A region drawn for each client.
@@ -72,8 +73,9 @@ impl OutageSpec {
 /// A span of time: from, until.
 type Away = (SimTime, SimTime);
 
-/// The outages of a region that were asked for so far, in order, the last one ending after all times asked for. What is kept is a cache:
-/// the stream named by region gives the same outages however often they are drawn.
+/// The outages of a region that were asked for so far, in order, the last one ending after all
+/// times asked for. What is kept is a cache: the stream named by region gives the same outages
+/// however often they are drawn.
 #[derive(Default)]
 struct Known {
     outages: Vec<Away>,
@@ -165,7 +167,8 @@ impl Availability for Regional {
         online
     }
 
-    /// The absences of the availability below and the outages of the region, those that overlap or touch as one.
+    /// The absences of the availability below and the outages of the region, those that overlap or
+    /// touch as one.
     fn absences(
         &self,
         client: ClientId,

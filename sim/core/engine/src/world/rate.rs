@@ -1,4 +1,5 @@
-//! How fast an access link carries bytes: at one rate, or as a log of measurements says, over and over.
+//! How fast an access link carries bytes: at one rate, or as a log of measurements says, over and
+//! over.
 
 use folkmoot_metrics::{Bytes, SimSpan, SimTime};
 use std::sync::Arc;
@@ -9,7 +10,6 @@ const NS_PER_S: u128 = 1_000_000_000;
 /// What an access link carries, one way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Rate {
-    /// Everything at once.
     #[default]
     Unlimited,
     /// So many bytes per second; 0 counts as 1.
@@ -19,8 +19,8 @@ pub enum Rate {
 }
 
 impl Rate {
-    /// When `size` has passed that began to pass at `start`, rounded up to whole nanoseconds; [`SimTime::NEVER`] if that is beyond the
-    /// end of time.
+    /// When `size` has passed that began to pass at `start`, rounded up to whole nanoseconds;
+    /// [`SimTime::NEVER`] if that is beyond the end of time.
     #[inline]
     pub fn through(&self, start: SimTime, size: Bytes) -> SimTime {
         match self {
@@ -31,7 +31,8 @@ impl Rate {
     }
 }
 
-// Most links carry everything at once, and whoever asks them has little else to do: the rest is kept out of their way.
+// Most links carry everything at once, and whoever asks them has little else to do: the rest is
+// kept out of their way.
 #[inline(never)]
 fn constant(start: SimTime, rate: u64, size: Bytes) -> SimTime {
     let ns = (u128::from(size.0) * NS_PER_S).div_ceil(u128::from(rate.max(1)));
@@ -41,14 +42,14 @@ fn constant(start: SimTime, rate: u64, size: Bytes) -> SimTime {
 /// A log that begins somewhere in its middle: it is taken to repeat for ever, before time 0 too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// What is replayed.
     pub log: Arc<Log>,
     /// How much of the log has passed at time 0.
     pub passed: SimSpan,
 }
 
 impl Replay {
-    /// The least time at which what has passed since `start` is at least `size`: where the rate is 0 nothing passes.
+    /// The least time at which what has passed since `start` is at least `size`: where the rate is
+    /// 0 nothing passes.
     fn through(&self, start: SimTime, size: Bytes) -> SimTime {
         let log = &*self.log;
         if size.0 == 0 {
@@ -68,7 +69,6 @@ impl Replay {
 /// Why measurements make no log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LogError {
-    /// Nothing ever passes.
     #[error("no rate is above 0 for any time: a transfer would never end")]
     Silent,
     /// It is too long.
@@ -215,7 +215,8 @@ mod tests {
         assert_eq!(later.through(SimTime::ZERO, Bytes(u64::MAX)), SimTime::NEVER);
     }
 
-    /// A log of one rate is that rate, and of any log the end found is the first nanosecond by which the bytes have passed.
+    /// A log of one rate is that rate, and of any log the end found is the first nanosecond by
+    /// which the bytes have passed.
     #[test]
     fn the_end_is_the_first_instant_that_suffices() {
         let one = replay(&[(7, 13)], 3);

@@ -1,4 +1,5 @@
-//! Runs that are stopped and gone on with: the same outcome, and states that no thread has left a mark on.
+//! Runs that are stopped and gone on with: the same outcome, and states that no thread has left a
+//! mark on.
 
 use super::*;
 use crate::stops::{Pieces, among, in_pieces};
@@ -31,7 +32,7 @@ fn pieces(pieces: &[(Way, usize)], last: Way) -> Pieces<Outcome> {
     let system = System {
         strategy: &RELAY,
         shards: &NoData(1500),
-        study: &Log,
+        evaluator: &Log,
     };
     in_pieces(pieces, last, |(options, n_ranks), saved, observer| {
         among(n_ranks, observer, |ranks, observer| {
@@ -75,14 +76,15 @@ fn what_is_saved_depends_neither_on_threads_nor_on_ranks() {
     }
 }
 
-/// Setting up, in a handler, at an observer and in a study: all ranks end with the error of one process.
+/// Setting up, in a handler, at an observer and in an evaluator: all ranks end with the error of
+/// one process.
 #[test]
 fn ranks_fail_together() {
     let in_world = |script: Trouble, world: World| {
         let system = System {
             strategy: &script,
             shards: &Numbered(7),
-            study: &NoStudy,
+            evaluator: &NoEvaluator,
         };
         let play = |n_ranks| {
             let mut observer = GivesUp(script.observer_after);
@@ -141,7 +143,8 @@ fn ranks_fail_together() {
     );
 }
 
-/// Rings at all clients, and then waits for nothing. What cannot start, fails or gives up, each if it is named.
+/// Rings at all clients, and then waits for nothing. What cannot start, fails or gives up, each if
+/// it is named.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trouble {
     server: bool,
@@ -254,7 +257,7 @@ fn the_state_of_another_run_is_refused() {
         let system = System {
             strategy: &RELAY,
             shards: &NoData(n_clients),
-            study: &Log,
+            evaluator: &Log,
         };
         match resume(system, &world, 11, one, saved, &mut Unobserved) {
             Err(RunError::Checkpoint(why)) => why,

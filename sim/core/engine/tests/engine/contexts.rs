@@ -1,4 +1,5 @@
-//! What the two contexts and a job's context give, and what a run's outcome says of it: cohorts, waits, streams of releases, receipts.
+//! What the two contexts and a job's context give, and what a run's outcome says of it: cohorts,
+//! waits, streams of releases, receipts.
 
 use super::*;
 use folkmoot_engine::run::Observer;
@@ -6,13 +7,15 @@ use folkmoot_metrics::{MessageRow, RoundRow};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-/// In three rounds a server asks for two releases in a handler and three in a job, and is told what they came to.
+/// In three rounds a server asks for two releases in a handler and three in a job, and is told what
+/// they came to.
 struct Notary;
 
 messages! {
     /// To the server.
     enum Told {
-        /// Two releases from one stream and one from another, in the order 1, 2, 1; then the round that the job saw.
+        /// Two releases from one stream and one from another, in the order 1, 2, 1; then the round
+        /// that the job saw.
         1, "notary", "told" => Told(released: Arc<[u32]>, round: u32),
     }
 }
@@ -153,7 +156,7 @@ impl Strategy for Notary {
 /// What the server was told.
 struct Reads(Mutex<Book>);
 
-impl Study<Notary> for Reads {
+impl Evaluator<Notary> for Reads {
     fn at_end(&self, end: &End<'_, Notary>, _: &mut Sheet) {
         let Book { sizes, told, .. } = end.server;
         // Each wait has a timer of its own, and each event of the server a stream of its own.
@@ -184,13 +187,14 @@ fn notarise_in(world: &World) -> (Book, Outcome) {
     let system = System {
         strategy: &Notary,
         shards: &NoData(6),
-        study: &reads,
+        evaluator: &reads,
     };
     let outcome = run(system, world, 9, Options::default(), &mut Unobserved).unwrap();
     (reads.0.into_inner().unwrap(), outcome)
 }
 
-/// One stream for each purpose of an event: the second release of a purpose goes on where its first one stopped.
+/// One stream for each purpose of an event: the second release of a purpose goes on where its first
+/// one stopped.
 #[test]
 fn the_releases_of_an_event_go_on_in_the_stream_of_their_purpose() {
     let (book, _) = notarise(CohortSpec::All);
@@ -222,7 +226,8 @@ fn what_is_kept_is_charged_once_by_each_client_and_mechanism() {
         .iter()
         .map(|row| (row.releases, row.epsilon_max_client))
         .collect();
-    // Six clients: in each of three rounds three releases of a handler and one of a job; the kept ones but once.
+    // Six clients: in each of three rounds three releases of a handler and one of a job; the kept
+    // ones but once.
     assert_eq!(releases, [(6 * 3 * 4, 6.0), (6, 0.5), (6, 0.5), (6 * 3 * 2, 3.0)]);
     let readings = outcome
         .readings
@@ -248,7 +253,8 @@ fn what_is_kept_is_charged_once_by_each_client_and_mechanism() {
     assert_eq!(sent, [0, 1, 2, 0, 1, 2].map(|round| (round, 6, true)));
 }
 
-/// The share online where rounds end is that of the availability model; where everybody always is, nothing is said.
+/// The share online where rounds end is that of the availability model; where everybody always is,
+/// nothing is said.
 #[test]
 fn absence_is_told_by_round() {
     let attendance = availability::Bernoulli { online_prob: 0.5 };
@@ -295,7 +301,8 @@ fn a_server_asks_more_clients_than_it_needs() {
     assert_eq!(rows.collect::<Vec<_>>(), [(5, 3, 0, 2), (5, 3, 0, 2), (5, 3, 2, 0)]);
 }
 
-/// How many rounds and rows of messages there are whenever rounds have ended, and which stages have.
+/// How many rounds and rows of messages there are whenever rounds have ended, and which stages
+/// have.
 #[derive(Default)]
 struct Watches(Vec<(usize, usize)>, Vec<String>);
 
@@ -319,7 +326,7 @@ fn whoever_watches_hears_of_each_round_once_with_its_messages() {
     let system = System {
         strategy: &Notary,
         shards: &NoData(6),
-        study: &NoStudy,
+        evaluator: &NoEvaluator,
     };
     let mut watches = Watches::default();
     run(system, &World::ideal(), 9, Options::default(), &mut watches).unwrap();

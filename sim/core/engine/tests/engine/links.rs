@@ -2,8 +2,9 @@
 
 use super::*;
 
-/// Ten messages of 40 bytes leave the server one after the other, 40 ms each; each client answers 25 ms after its own has left, and answers of 44 bytes, which come
-/// faster than the server's link takes them, are through it one after the other as well.
+/// Ten messages of 40 bytes leave the server one after the other, 40 ms each; each client answers
+/// 25 ms after its own has left, and answers of 44 bytes, which come faster than the server's link
+/// takes them, are through it one after the other as well.
 #[test]
 fn all_that_a_server_sends_and_hears_goes_through_its_link() {
     let strategy = Relay {

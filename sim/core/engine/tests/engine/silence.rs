@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// A world drawn at random whose links lose messages, so that a round without a deadline may end only because nothing is
-/// under way any more.
+/// A world drawn at random whose links lose messages, so that a round without a deadline may end
+/// only because nothing is under way any more.
 fn lossy_world(rng: &mut SimRng) -> World {
     let mut unit = || folkmoot_draws::unit(&mut *rng);
     let mut latency_ms = || match (unit() * 4.0) as u32 {
@@ -102,7 +102,8 @@ fn messages_that_take_longer_than_time_lasts_are_in_flight() {
         let outcome = play(&RELAY, &world, Options::default());
         let total = outcome.ledger.total();
         assert_eq!((outcome.ledger.unbalanced(), total.in_flight), (None, total.sent));
-        // With a horizon the run ends there; without one, each round ends as soon as nothing can come any more.
+        // With a horizon the run ends there; without one, each round ends as soon as nothing can
+        // come any more.
         let expected = if horizon == SimSpan::FOREVER {
             (4, SimTime::ZERO)
         } else {

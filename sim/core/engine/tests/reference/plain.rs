@@ -1,7 +1,7 @@
 //! The reference: one queue, one event at a time, and nothing to be fast.
 //!
-//! It shares with the engine only the models of the world and the names of streams, and says once, in order, what
-//! becomes of an event.
+//! It shares with the engine only the models of the world and the names of streams, and says once,
+//! in order, what becomes of an event.
 
 use super::script::{Act, BROADCAST, DRAW, Heard, Say, Script, Seen, absence, number};
 use folkmoot_draws::StreamName;
@@ -12,7 +12,8 @@ use folkmoot_metrics::ledger::Cell;
 use folkmoot_metrics::trace::{self, Event as Told, Fate, Followed};
 use std::collections::BTreeMap;
 
-/// An event's place in the order: when it is due, who caused it, and which of its causer's events it is.
+/// An event's place in the order: when it is due, who caused it, and which of its causer's events
+/// it is.
 type Key = (SimTime, Party, u32);
 type Cells = BTreeMap<(&'static str, Round, Direction), Cell>;
 
@@ -180,7 +181,8 @@ impl Plain<'_> {
             if first.is_some() && horizon < SimTime::NEVER {
                 return Ok(horizon);
             }
-            // Nothing more comes before the end of time. The server may do something about it, or it waits for ever.
+            // Nothing more comes before the end of time. The server may do something about it, or
+            // it waits for ever.
             let (round, never_due) = (Round(self.round_ends.len() as u32), self.queue.len());
             let caused = (self.people[0].n_caused, round);
             if when_quiet.replace(caused) == Some(caused) {
@@ -315,7 +317,8 @@ impl Plain<'_> {
         self.tell(now, from, to, sent);
         let person = &mut self.people[from.index() as usize];
         person.totals[if to == Party::Server { 1 } else { 3 }] += attempts * (payload + header);
-        // Every attempt passes the sender's access link, one after the other and behind what went before.
+        // Every attempt passes the sender's access link, one after the other and behind what went
+        // before.
         let bytes = Bytes(attempts * (payload + header));
         person.up_free = person.rates.up.through(person.up_free.max(now), bytes);
         let departs = person.up_free;
@@ -477,7 +480,8 @@ fn message(from: Party, seq: u32, to: Party) -> trace::Message {
     trace::Message { from, seq, to, kind }
 }
 
-/// What `from` hears of a message to `to` that has not arrived. Notes come with messages between clients only.
+/// What `from` hears of a message to `to` that has not arrived. Notes come with messages between
+/// clients only.
 fn undelivered(from: Party, to: Party, say: &Say, why: DropReason) -> What {
     let note = if Direction::between(from, to) == Direction::Peer {
         say.words

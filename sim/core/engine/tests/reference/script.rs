@@ -1,11 +1,13 @@
-//! Scripts: a strategy that does at each event what a drawn table says, and writes down all that it hears.
+//! Scripts: a strategy that does at each event what a drawn table says, and writes down all that it
+//! hears.
 
 use folkmoot_draws::index;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Mutex;
 
-/// What parties do. Whoever hears something of life `n` causes things of life `n - 1`, so every script ends.
+/// What parties do. Whoever hears something of life `n` causes things of life `n - 1`, so every
+/// script ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
     /// What is done at one event, over and over.
@@ -21,19 +23,29 @@ pub(crate) struct Script {
 /// One thing that a party does. Numbers of parties are taken modulo how many there are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Act {
-    /// Sends so many words to that party; what becomes of them where it is absent is policy number `policy`.
-    Send { to: u32, words: u32, policy: u32 },
+    /// Sends so many words to that party; what becomes of them where it is absent is policy number
+    /// `policy`.
+    Send {
+        to: u32,
+        words: u32,
+        policy: u32,
+    },
     /// Sends them to the round's cohort.
-    Broadcast { words: u32, policy: u32 },
-    /// Starts work.
-    Compute { cost: f64 },
-    /// Sets a timer.
-    Timer { after: SimSpan },
+    Broadcast {
+        words: u32,
+        policy: u32,
+    },
+    Compute {
+        cost: f64,
+    },
+    Timer {
+        after: SimSpan,
+    },
     /// The server ends its round; a client goes on in round `round`.
-    Round { round: u32 },
-    /// The server finishes.
+    Round {
+        round: u32,
+    },
     Finish,
-    /// The handler fails.
     Fail,
 }
 
@@ -328,7 +340,7 @@ impl Strategy for Script {
 #[derive(Default)]
 pub(crate) struct Diaries(pub(crate) Mutex<Vec<Vec<Seen>>>);
 
-impl Study<Script> for Diaries {
+impl Evaluator<Script> for Diaries {
     fn at_end(&self, end: &End<'_, Script>, _: &mut Sheet) {
         let clients = end.clients.iter().map(|(_, client)| client.0.clone());
         let all = std::iter::once(end.server.0.clone()).chain(clients);

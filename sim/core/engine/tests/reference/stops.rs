@@ -43,7 +43,8 @@ impl Observer for Stops {
     }
 }
 
-/// Plays a run by so many ranks, the first of which is observed, and gives what that one comes to; all must end alike.
+/// Plays a run by so many ranks, the first of which is observed, and gives what that one comes to;
+/// all must end alike.
 pub(crate) fn among<T: Send>(
     n_ranks: usize,
     observer: &mut dyn Observer,
@@ -68,8 +69,9 @@ pub(crate) fn among<T: Send>(
     first.map(|outcome| outcome.expect("the first rank has the outcome"))
 }
 
-/// Plays a run in each of the ways in turn, for one window more than the number beside them, and in the last to the end; gives what the
-/// run comes to and what was saved. `play` begins it, or goes on from what was saved. A way is options, or those and a number of ranks.
+/// Plays a run in each of the ways in turn, for one window more than the number beside them, and in
+/// the last to the end; gives what the run comes to and what was saved. `play` begins it, or goes
+/// on from what was saved. A way is options, or those and a number of ranks.
 pub(crate) fn in_pieces<W: Copy, T>(
     pieces: &[(W, usize)],
     last: W,

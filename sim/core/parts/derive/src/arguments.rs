@@ -1,4 +1,4 @@
-//! What may stand in `#[part(…)]`, on a type, a variant or a field.
+//! What may stand in `#[component(…)]`, on a type, a variant or a field.
 
 use proc_macro2::Span;
 use quote::ToTokens;
@@ -10,7 +10,7 @@ use syn::{Attribute, Expr, ExprLit, ExprRange, ExprUnary, Lit, LitStr, RangeLimi
 /// What stands on a type.
 #[derive(Default)]
 pub(crate) struct Declared {
-    /// The name in cards, of a part that is looked up by it.
+    /// The name in cards, of a component that is looked up by it.
     pub(crate) name: Option<LitStr>,
     /// An earlier name, which cards may still use.
     pub(crate) alias: Option<LitStr>,
@@ -43,7 +43,7 @@ impl Parse for Declared {
         match (&declared.name, &declared.about) {
             (Some(name), None) => Err(syn::Error::new(
                 name.span(),
-                "a part with a name needs `about = \"…\"`, its line in lists",
+                "a component with a name needs `about = \"…\"`, its line in lists",
             )),
             (None, Some(about)) => Err(syn::Error::new(
                 about.span(),
@@ -73,7 +73,7 @@ impl Chosen {
             chosen.is_default = true;
             Ok(())
         })?;
-        each(attributes, "part", |attribute| {
+        each(attributes, "component", |attribute| {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("alias") {
                     chosen.alias = Some(meta.value()?.parse()?);
@@ -134,7 +134,7 @@ impl Said {
     pub(crate) fn take(attributes: &mut Vec<Attribute>, name: &str, is_float: bool) -> syn::Result<Self> {
         let mut said = Said::default();
         let mut span = None;
-        each(attributes, "part", |attribute| {
+        each(attributes, "component", |attribute| {
             span = Some(attribute.span());
             attribute.parse_nested_meta(|meta| said.say(&meta, name))
         })?;
@@ -197,7 +197,8 @@ impl Bounds {
         self.inside.is_some() || single.iter().any(|bound| bound.is_some())
     }
 
-    /// The rule in words and the range alone; `None` if there is no bound, or bounds that do not go together.
+    /// The rule in words and the range alone; `None` if there is no bound, or bounds that do not go
+    /// together.
     pub(crate) fn text(&self, is_float: bool) -> Option<(String, String)> {
         let text = |number: &Number| number.1.clone();
         let inside = self.inside.as_ref().map(|(least, most, is_closed)| {

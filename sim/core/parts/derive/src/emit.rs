@@ -11,7 +11,7 @@ pub(crate) fn emit(declared: &Declared, mut item: DeriveInput) -> syn::Result<To
     if let Some(parameter) = item.generics.params.first() {
         return Err(syn::Error::new(
             parameter.span(),
-            "a part of cards has no generic parameters",
+            "a component of cards has no generic parameters",
         ));
     }
     let name = item.ident.clone();
@@ -21,7 +21,7 @@ pub(crate) fn emit(declared: &Declared, mut item: DeriveInput) -> syn::Result<To
         Data::Union(_) => {
             return Err(syn::Error::new(
                 name.span(),
-                "a union is no part of cards; write a struct or an enum",
+                "a union is no component; write a struct or an enum",
             ));
         }
     };
@@ -58,7 +58,7 @@ pub(crate) fn emit(declared: &Declared, mut item: DeriveInput) -> syn::Result<To
     let alias = quote! { #(#alias)* };
     let part = declared.name.iter().zip(&declared.about).map(|(part, about)| {
         quote! {
-            impl ::folkmoot_parts::Part for #name {
+            impl ::folkmoot_parts::Component for #name {
                 const NAME: &'static str = #part;
                 const ABOUT: &'static str = #about;
                 const SOURCE: &'static str = concat!(module_path!(), "::", stringify!(#name));
@@ -105,11 +105,9 @@ struct Body {
     default: Option<TokenStream>,
     /// Functions with the defaults of single fields.
     helpers: TokenStream,
-    /// More for serde.
     container: TokenStream,
 }
 
-/// One field, read.
 struct Known {
     /// Its name, or what stands for it where it has none.
     name: Ident,
@@ -214,7 +212,8 @@ impl Known {
         }
     }
 
-    /// The look-up of parts in `value`, an expression that refers to it; below its name where it has one.
+    /// The look-up of parts in `value`, an expression that refers to it; below its name where it
+    /// has one.
     fn choose(&self, value: &TokenStream, is_named: bool) -> TokenStream {
         let choose = quote_spanned! { self.ty.span() => ::folkmoot_parts::Value::choose(#value, choosing); };
         let name = bare(&self.name);
@@ -251,7 +250,12 @@ fn of_struct(name: &Ident, fields: &mut Fields) -> syn::Result<Body> {
     let why = "a struct of cards has named fields; for choices write an enum";
     let fields = match fields {
         Fields::Named(named) => &mut named.named,
-        Fields::Unit => return Err(syn::Error::new(name.span(), "write `{}` for a part without fields")),
+        Fields::Unit => {
+            return Err(syn::Error::new(
+                name.span(),
+                "write `{}` for a component without fields",
+            ));
+        }
         Fields::Unnamed(unnamed) => return Err(syn::Error::new(unnamed.span(), why)),
     };
     let mut known = Vec::new();
@@ -448,9 +452,8 @@ fn renamed(attributes: &[Attribute]) -> syn::Result<Option<String>> {
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
         attribute.parse_nested_meta(|meta| {
             if !meta.path.is_ident("rename") {
-                return Err(
-                    meta.error("of serde's attributes only `rename` goes with #[part], which says the rest itself")
-                );
+                return Err(meta
+                    .error("of serde's attributes only `rename` goes with #[component], which says the rest itself"));
             }
             name = Some(meta.value()?.parse::<LitStr>()?.value());
             Ok(())

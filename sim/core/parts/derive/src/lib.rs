@@ -1,7 +1,9 @@
-//! The attribute `#[part]`, which makes a declaration something that cards can say. `folkmoot_parts` documents it and gives it on.
+//! The attribute `#[component]`, which makes a declaration something that cards can say.
+//! `folkmoot_parts` documents it and gives it on.
 //!
-//! From one declaration it writes serde's derives, `Default`, the checks of ranges, the description that `folkmoot explain`
-//! prints, and the end of each field's doc. What it cannot read it refuses with the field's name and the remedy.
+//! From one declaration it writes serde's derives, `Default`, the checks of ranges, the description
+//! that `folkmoot explain` prints, and the end of each field's doc. What it cannot read it refuses
+//! with the field's name and the remedy.
 
 mod arguments;
 mod emit;
@@ -15,7 +17,7 @@ use syn::DeriveInput;
 
 /// See `folkmoot_parts`.
 #[proc_macro_attribute]
-pub fn part(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+pub fn component(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let expanded = expand(arguments.into(), item.into());
     let expanded = expanded.unwrap_or_else(syn::Error::into_compile_error);
     match facade::names_parts() {

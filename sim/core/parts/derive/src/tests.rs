@@ -17,24 +17,24 @@ fn assert_refused(field: &str, words: &[&str]) {
 #[test]
 fn what_cannot_be_read_is_refused_by_name() {
     assert_refused(
-        "#[part(rang = 1..=3)] length: u32",
+        "#[component(rang = 1..=3)] length: u32",
         &["length: a field takes `default`", "`in`"],
     );
     assert_refused(
-        "#[part(in = 1..=MOST)] length: u32",
+        "#[component(in = 1..=MOST)] length: u32",
         &["length: write the bound as a number", "`MOST`"],
     );
     assert_refused(
-        "#[part(in = 1..)] length: u32",
+        "#[component(in = 1..)] length: u32",
         &["length: a range needs both ends", "at_least"],
     );
     assert_refused(
-        "#[part(at_most = 3)] length: u32",
+        "#[component(at_most = 3)] length: u32",
         &["length: these bounds do not go together"],
     );
-    assert_refused("#[part(hint = \"no\")] length: u32", &["length: these bounds"]);
+    assert_refused("#[component(hint = \"no\")] length: u32", &["length: these bounds"]);
     assert_refused(
-        "#[part(required, default = 3)] length: u32",
+        "#[component(required, default = 3)] length: u32",
         &["length: a required field has no default"],
     );
 }
@@ -45,9 +45,9 @@ fn types_that_no_card_can_write_are_refused() {
     assert!(refused("", "struct Walks<T> { length: T }").contains("no generic parameters"));
     assert!(refused("", "enum Walk { To(u32, u32) }").contains("To: name the fields"));
     assert!(refused("", "enum Walk { #[default] A, #[default] B }").contains("a second #[default]"));
-    let required = "enum Walk { #[default] To { #[part(required)] length: u32 } }";
+    let required = "enum Walk { #[default] To { #[component(required)] length: u32 } }";
     assert!(refused("", required).contains("To cannot be the default"));
-    assert!(refused("", "enum Walk { #[part(sets(\"a\"))] A }").contains("write a setting as path=value"));
+    assert!(refused("", "enum Walk { #[component(sets(\"a\"))] A }").contains("write a setting as path=value"));
 }
 
 #[test]

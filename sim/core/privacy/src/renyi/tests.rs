@@ -115,7 +115,8 @@ fn curves_are_the_divergences_of_the_laws() {
     }
 }
 
-/// Least epsilons over all orders, by golden section with 30 digits: the grid misses them by less than one in a thousand.
+/// Least epsilons over all orders, by golden section with 30 digits: the grid misses them by less
+/// than one in a thousand.
 #[test]
 fn conversions_are_near_the_best_order() {
     let cases = [
@@ -154,7 +155,8 @@ fn renyi_accounting_beats_advanced_composition() {
     );
 }
 
-/// Many normal releases are one with the root of their number as shift, whose exact epsilon a curve may not undercut.
+/// Many normal releases are one with the root of their number as shift, whose exact epsilon a curve
+/// may not undercut.
 #[test]
 fn gaussians_compose_to_a_gaussian_and_stay_above_the_truth() {
     for (n, shift) in [(1u64, 1.0), (100, 0.1), (10_000, 0.03)] {
@@ -217,7 +219,8 @@ fn orders_and_parameters_are_checked() {
 }
 
 proptest! {
-    /// A divergence grows with its order, and that of a private mechanism lies below its epsilon and below randomised response.
+    /// A divergence grows with its order, and that of a private mechanism lies below its epsilon
+    /// and below randomised response.
     #[test]
     fn curves_rise_to_epsilon(power in -12.0f64..6.0, n_values in 2u32..) {
         let epsilon = libm::exp(power);

@@ -10,10 +10,12 @@ use super::{Dataset, Splits};
 const MIN_CLASSES: usize = 10;
 
 impl Splits {
-    /// Splits classes 80/10/10 in the order given: the first `⌊0.8 n⌋` train, those up to `⌊0.9 n⌋` validate, the rest test.
+    /// Splits classes 80/10/10 in the order given: the first `⌊0.8 n⌋` train, those up to `⌊0.9 n⌋`
+    /// validate, the rest test.
     ///
-    /// `labels` has the class of each item; `order` names each of the `n` classes once. PPGM splits functions so (its published
-    /// code; the paper says nothing): no function of the test is ever trained on.
+    /// `labels` has the class of each item; `order` names each of the `n` classes once. PPGM splits
+    /// functions so (its published code; the paper says nothing): no function of the test is ever
+    /// trained on.
     ///
     /// # Errors
     /// [`SplitError`] for fewer than 10 classes, or an order that is no permutation of the classes.
@@ -29,7 +31,8 @@ impl Splits {
                 _ => return Err(SplitError::Order { class, n_classes }),
             }
         }
-        // In whole numbers: adding up the shares 0.8, 0.1 and 0.1 in floating point loses the last class of some sets.
+        // In whole numbers: adding up the shares 0.8, 0.1 and 0.1 in floating point loses the last
+        // class of some sets.
         let (train_end, val_end) = (n_classes * 8 / 10, n_classes * 9 / 10);
         let mut splits = Splits {
             train: vec![false; labels.len()],
@@ -56,7 +59,8 @@ impl Splits {
 }
 
 impl Dataset {
-    /// The graphs split 80/10/10 by class after a random permutation of the classes ([`Splits::by_class`]).
+    /// The graphs split 80/10/10 by class after a random permutation of the classes
+    /// ([`Splits::by_class`]).
     ///
     /// # Errors
     /// [`SplitError`] for graphs without classes or with fewer than 10.

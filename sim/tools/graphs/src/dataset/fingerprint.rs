@@ -1,4 +1,5 @@
-//! The fingerprint of a data set: a hash over every parsed value, each array preceded by its length.
+//! The fingerprint of a data set: a hash over every parsed value, each array preceded by its
+//! length.
 
 use super::Dataset;
 use crate::Features;
@@ -98,7 +99,8 @@ pub(super) fn of(dataset: &Dataset) -> String {
         hasher.mask(&splits.test);
     });
     hasher.part(dataset.node_ids.as_deref(), Hasher::ids);
-    // Only where there are any, so that sets without them keep the fingerprints that earlier runs recorded.
+    // Only where there are any, so that sets without them keep the fingerprints that earlier runs
+    // recorded.
     if let Some(properties) = &dataset.graph_properties {
         hasher.texts(properties.facets());
         hasher.len(properties.n_classes());
@@ -107,7 +109,8 @@ pub(super) fn of(dataset: &Dataset) -> String {
         }
         hasher.ids(properties.classes());
     }
-    // Nothing is hashed for a set without tasks, so that the fingerprints of such sets stay what they were.
+    // Nothing is hashed for a set without tasks, so that the fingerprints of such sets stay what
+    // they were.
     if let Some(tasks) = &dataset.graph_tasks {
         hasher.len(tasks.n_tasks());
         for name in tasks.names() {

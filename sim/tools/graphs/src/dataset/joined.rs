@@ -8,8 +8,9 @@ use crate::{DataError, Dataset, Features, Properties, SparseRows};
 const SET: &str = "set";
 
 impl Dataset {
-    /// The graphs of all sets, one set after the other: columns of features and classes of graphs are each set's own, side by side, and which set a
-    /// graph is of is its property `set`. Labels of nodes and edges, tasks and splits are left out.
+    /// The graphs of all sets, one set after the other: columns of features and classes of graphs
+    /// are each set's own, side by side, and which set a graph is of is its property `set`. Labels
+    /// of nodes and edges, tasks and splits are left out.
     pub(crate) fn joined(name: String, sets: Vec<Dataset>) -> Result<Dataset, DataError> {
         let n_columns: usize = sets
             .iter()

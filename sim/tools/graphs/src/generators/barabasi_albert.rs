@@ -1,7 +1,7 @@
 //! Barabási–Albert graphs: each new node links to old ones in proportion to their degrees.
 //!
-//! A.-L. Barabási, R. Albert. Emergence of Scaling in Random Networks. Science 286 (1999). The first `edges_per_node + 1` nodes
-//! form a clique, so no node has a degree below `edges_per_node`.
+//! A.-L. Barabási, R. Albert. Emergence of Scaling in Random Networks. Science 286 (1999). The
+//! first `edges_per_node + 1` nodes form a clique, so no node has a degree below `edges_per_node`.
 
 use folkmoot_draws::SimRng;
 use rand::RngExt;

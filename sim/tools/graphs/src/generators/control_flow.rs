@@ -1,10 +1,12 @@
-//! Control-flow-like graphs: functions grown from structured statements, compiled into variants that bear marks of their compiler.
+//! Control-flow-like graphs: functions grown from structured statements, compiled into variants
+//! that bear marks of their compiler.
 //!
-//! A function grows from `entry → exit` by replacing arcs with statements (sequence, branch, two-way branch, loop, switch), as
-//! programs without `goto` do (Böhm & Jacopini, CACM 9 (1966)): so every block is reached from the entry and reaches the
-//! exit. A variant keeps the function's shape and splits, unrolls or copies some blocks; how many, and what its blocks count,
-//! depends on compiler and level as far as `property_effect` says. With effect 0 variants tell nothing of their property:
-//! an attack that still succeeds is wrong.
+//! A function grows from `entry → exit` by replacing arcs with statements (sequence, branch,
+//! two-way branch, loop, switch), as programs without `goto` do (Böhm & Jacopini, CACM 9 (1966)):
+//! so every block is reached from the entry and reaches the exit. A variant keeps the function's
+//! shape and splits, unrolls or copies some blocks; how many, and what its blocks count, depends on
+//! compiler and level as far as `property_effect` says. With effect 0 variants tell nothing of
+//! their property: an attack that still succeeds is wrong.
 
 use folkmoot_draws::SimRng;
 use rand::RngExt;
@@ -41,7 +43,8 @@ pub(crate) struct Variant {
     pub(crate) program: Program,
 }
 
-/// Draws the variants of all functions, function after function, each in ascending order of properties; at least one each.
+/// Draws the variants of all functions, function after function, each in ascending order of
+/// properties; at least one each.
 pub(crate) fn control_flow(parameters: &ControlFlow, rng: &mut SimRng) -> Vec<Variant> {
     let n_properties = parameters.n_compilers * parameters.n_levels;
     let mut variants = Vec::new();
@@ -77,7 +80,8 @@ enum Statement {
 }
 
 impl Statement {
-    /// One in twenty is a loop of one block, and so on: chosen so that there are about 1.5 arcs a node, as in the published sets.
+    /// One in twenty is a loop of one block, and so on: chosen so that there are about 1.5 arcs a
+    /// node, as in the published sets.
     fn draw(rng: &mut SimRng) -> Statement {
         match rng.random_range(0..20_u32) {
             0..4 => Statement::Sequence,
@@ -184,7 +188,8 @@ impl Program {
         }
         arcs.shuffle(rng);
         let copy = self.push(self.next[block].clone(), self.counts[block]);
-        // A loop whose every round would pass the copy stays whole: another arc still leads to `block`.
+        // A loop whose every round would pass the copy stays whole: another arc still leads to
+        // `block`.
         if let Some(&(from, slot)) = arcs.first() {
             self.next[from][slot] = copy;
         }
@@ -235,9 +240,11 @@ struct Marks {
 }
 
 impl Marks {
-    /// Level 0 splits and pads, the highest unrolls and copies; the last compiler has the most constants.
+    /// Level 0 splits and pads, the highest unrolls and copies; the last compiler has the most
+    /// constants.
     fn new(parameters: &ControlFlow, property: u32) -> Marks {
-        // From -1 for the first value to 1 for the last; 0 if there is one only. Without effect all are 0.
+        // From -1 for the first value to 1 for the last; 0 if there is one only. Without effect all
+        // are 0.
         let place = |at: u32, n: u32| match n {
             0 | 1 => 0.0,
             n => parameters.property_effect * (2.0 * f64::from(at) / f64::from(n - 1) - 1.0),

@@ -1,8 +1,10 @@
-//! Degree-corrected stochastic block model with labels: communities, heavy-tailed degrees, and as many labels a node as wanted.
+//! Degree-corrected stochastic block model with labels: communities, heavy-tailed degrees, and as
+//! many labels a node as wanted.
 //!
-//! B. Karrer, M. E. J. Newman. Stochastic Blockmodels and Community Structure in Networks. Phys. Rev. E 83 (2011), Sec. V: a
-//! share `assortativity` of all edges joins nodes of one class, the rest ignores classes; within both, nodes are drawn in
-//! proportion to their propensities. Deviation: the number of edges is fixed, and no edge is drawn twice.
+//! B. Karrer, M. E. J. Newman. Stochastic Blockmodels and Community Structure in Networks. Phys.
+//! Rev. E 83 (2011), Sec. V: a share `assortativity` of all edges joins nodes of one class, the
+//! rest ignores classes; within both, nodes are drawn in proportion to their propensities.
+//! Deviation: the number of edges is fixed, and no edge is drawn twice.
 
 use folkmoot_draws::SimRng;
 use rand::RngExt;
@@ -51,7 +53,8 @@ pub(crate) struct Model {
     by_class: Vec<Urn>,
 }
 
-/// Draws classes, propensities and then `n_nodes × mean_degree / 2` distinct edges, as far as the model yields them.
+/// Draws classes, propensities and then `n_nodes × mean_degree / 2` distinct edges, as far as the
+/// model yields them.
 pub(crate) fn dc_sbm(parameters: &DcSbm, rng: &mut SimRng) -> (Vec<u64>, Model) {
     let labels = labels(parameters, rng);
     let propensities = propensities(parameters, rng);
@@ -98,7 +101,8 @@ impl Model {
     }
 }
 
-/// Classes of equal size, give or take one, in random order; with some probability a second class each.
+/// Classes of equal size, give or take one, in random order; with some probability a second class
+/// each.
 fn labels(parameters: &DcSbm, rng: &mut SimRng) -> Labels {
     let n_classes = parameters.n_classes;
     let mut classes: Vec<u32> = (0..parameters.n_nodes).map(|node| node % n_classes).collect();
@@ -115,11 +119,12 @@ fn labels(parameters: &DcSbm, rng: &mut SimRng) -> Labels {
     Labels::from_pairs(parameters.n_nodes, n_classes, &pairs).expect("nodes and classes are drawn in range")
 }
 
-/// Passes that bring the largest expected degree below its cap: lowering a propensity lowers the mean, hence the cap, again.
+/// Passes that bring the largest expected degree below its cap: lowering a propensity lowers the
+/// mean, hence the cap, again.
 const CAP_PASSES: u32 = 16;
 
-/// Pareto propensities, at least 1, with tail exponent `degree_exponent`, capped so that the largest expected degree is about
-/// `max_degree_share × n_nodes`.
+/// Pareto propensities, at least 1, with tail exponent `degree_exponent`, capped so that the
+/// largest expected degree is about `max_degree_share × n_nodes`.
 fn propensities(parameters: &DcSbm, rng: &mut SimRng) -> Vec<f64> {
     let n_nodes = f64::from(parameters.n_nodes);
     let power = -1.0 / (parameters.degree_exponent - 1.0);

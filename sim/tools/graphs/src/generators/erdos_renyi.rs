@@ -7,8 +7,9 @@ use super::key;
 
 /// Draws the edges of G(n, p) with p = mean_degree / (n − 1), as sorted keys.
 ///
-/// Skips straight to the next edge by a geometric draw (V. Batagelj, U. Brandes. Efficient Generation of Large Random
-/// Networks. Phys. Rev. E 71 (2005)), so the cost is that of the edges, not of the pairs.
+/// Skips straight to the next edge by a geometric draw (V. Batagelj, U. Brandes. Efficient
+/// Generation of Large Random Networks. Phys. Rev. E 71 (2005)), so the cost is that of the edges,
+/// not of the pairs.
 ///
 /// # Determinism
 /// Draws one value for each edge and one more; none if p is 0 or 1.
@@ -19,7 +20,8 @@ pub(crate) fn erdos_renyi(n_nodes: u32, mean_degree: f64, rng: &mut SimRng) -> V
     if p <= 0.0 {
         return edges;
     }
-    // Pairs are counted (1, 0), (2, 0), (2, 1), (3, 0) and so on; `row` has `row` pairs, from `row_start` on.
+    // Pairs are counted (1, 0), (2, 0), (2, 1), (3, 0) and so on; `row` has `row` pairs, from
+    // `row_start` on.
     let (mut at, mut row, mut row_start) = (0_u64, 1_u64, 0_u64);
     let log_no_edge = libm::log1p(-p);
     loop {

@@ -1,6 +1,7 @@
 //! A set of labelled graphs, one random model for each class: something to learn without any file.
 //!
-//! All models have a mean degree near 4, so that a classifier must look at how degrees are spread and where edges lead.
+//! All models have a mean degree near 4, so that a classifier must look at how degrees are spread
+//! and where edges lead.
 
 use folkmoot_draws::SimRng;
 use rand::RngExt;
@@ -10,8 +11,9 @@ use super::{barabasi_albert, erdos_renyi, watts_strogatz};
 /// How many models there are.
 pub(crate) const N_MODELS: u32 = 3;
 
-/// Draws the edges of one graph of `class`, with 4 nodes or more: 0 a ring of 4 neighbours each with a tenth of its edges rewired, 1
-/// preferential attachment of 2 edges a node, 2 independent edges.
+/// Draws the edges of one graph of `class`, with 4 nodes or more: 0 a ring of 4 neighbours each
+/// with a tenth of its edges rewired, 1 preferential attachment of 2 edges a node, 2 independent
+/// edges.
 ///
 /// # Determinism
 /// As the models draw.

@@ -6,10 +6,12 @@ use folkmoot_draws::SimRng;
 
 use super::key;
 
-/// Adds edges until every node has at least `min_degree` (or all others as neighbours), and returns how many it added.
+/// Adds edges until every node has at least `min_degree` (or all others as neighbours), and returns
+/// how many it added.
 ///
-/// Nodes are visited in ascending order. Each missing edge goes to a partner that `propose` draws; a proposal that is the node
-/// itself or already a neighbour moves on to the next id, cyclically, so the walk ends after at most `min_degree + 1` steps.
+/// Nodes are visited in ascending order. Each missing edge goes to a partner that `propose` draws;
+/// a proposal that is the node itself or already a neighbour moves on to the next id, cyclically,
+/// so the walk ends after at most `min_degree + 1` steps.
 ///
 /// # Determinism
 /// Calls `propose` once for each edge added.
@@ -35,7 +37,8 @@ pub(crate) fn lift(
     for node in 0..n_nodes {
         while degrees[node as usize] < wanted {
             let mut partner = propose(node, rng);
-            // The node has fewer than `wanted` neighbours, so one of the next `wanted + 1` ids is free.
+            // The node has fewer than `wanted` neighbours, so one of the next `wanted + 1` ids is
+            // free.
             while partner == node
                 || added.contains(&key(node, partner))
                 || edges.binary_search(&key(node, partner)).is_ok()

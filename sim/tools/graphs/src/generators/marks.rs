@@ -4,8 +4,8 @@ use crate::{Features, SparseRows};
 use folkmoot_draws::SimRng;
 use rand::RngExt;
 
-/// For each node `n_features` features, row by row: feature `j` is 1 with the first of `probs` where `j` modulo `n_classes` is the node's class,
-/// with the second elsewhere.
+/// For each node `n_features` features, row by row: feature `j` is 1 with the first of `probs`
+/// where `j` modulo `n_classes` is the node's class, with the second elsewhere.
 ///
 /// # Determinism
 ///

@@ -1,7 +1,8 @@
-//! R-MAT graphs: the adjacency matrix is quartered again and again, and an edge falls into the quarters unequally.
+//! R-MAT graphs: the adjacency matrix is quartered again and again, and an edge falls into the
+//! quarters unequally.
 //!
-//! D. Chakrabarti, Y. Zhan, C. Faloutsos. R-MAT: A Recursive Model for Graph Mining. SDM 2004. Node ids are shuffled afterwards,
-//! because the model gives small ids large degrees.
+//! D. Chakrabarti, Y. Zhan, C. Faloutsos. R-MAT: A Recursive Model for Graph Mining. SDM 2004. Node
+//! ids are shuffled afterwards, because the model gives small ids large degrees.
 
 use folkmoot_draws::SimRng;
 use rand::RngExt;
@@ -19,7 +20,8 @@ pub(crate) struct Rmat {
     pub(crate) c: f64,
 }
 
-/// Attempts to draw an edge within `n_nodes` if that is no power of two, before a uniform one is taken instead.
+/// Attempts to draw an edge within `n_nodes` if that is no power of two, before a uniform one is
+/// taken instead.
 const MAX_ATTEMPTS: u32 = 64;
 
 /// Draws `n_nodes × mean_degree / 2` distinct edges, as far as the model yields them.

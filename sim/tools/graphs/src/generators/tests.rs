@@ -114,7 +114,8 @@ fn block_model_joins_classes_as_often_as_its_assortativity_says() {
         .map(|&edge| pair(edge))
         .filter(|&(u, v)| labels.of(u) == labels.of(v))
         .count();
-    // 0.8 by class, and a quarter of the rest by chance: 0.85. Hubs are drawn again and again, which costs a little.
+    // 0.8 by class, and a quarter of the rest by chance: 0.85. Hubs are drawn again and again,
+    // which costs a little.
     let share = within as f64 / edges.len() as f64;
     assert!((share - 0.85).abs() < 0.02, "{share}");
     let stats = degree_stats(&graph(4_000, &edges));

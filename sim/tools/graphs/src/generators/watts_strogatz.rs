@@ -1,7 +1,7 @@
 //! Watts–Strogatz graphs: a ring lattice some of whose edges are rewired.
 //!
-//! D. J. Watts, S. H. Strogatz. Collective Dynamics of 'Small-World' Networks. Nature 393 (1998). A node keeps its end of the
-//! `neighbours / 2` edges it owns, so no degree falls below that.
+//! D. J. Watts, S. H. Strogatz. Collective Dynamics of 'Small-World' Networks. Nature 393 (1998). A
+//! node keeps its end of the `neighbours / 2` edges it owns, so no degree falls below that.
 
 use folkmoot_draws::SimRng;
 use rand::RngExt;
@@ -11,7 +11,8 @@ use super::{key, node};
 /// Attempts to draw a new neighbour before the next free id is taken instead.
 const MAX_ATTEMPTS: u32 = 64;
 
-/// Draws the edges; needs an even `neighbours` with `2 <= neighbours < n_nodes`, and `rewire_prob` in 0..=1.
+/// Draws the edges; needs an even `neighbours` with `2 <= neighbours < n_nodes`, and `rewire_prob`
+/// in 0..=1.
 ///
 /// # Determinism
 /// Draws one value for each edge, and one for each attempt to rewire it; at most 64.

@@ -2,7 +2,8 @@
 
 use crate::GraphError;
 
-/// Row `u` is `targets[offsets[u]..offsets[u + 1]]`, ascending and distinct; `weights` is parallel to `targets`.
+/// Row `u` is `targets[offsets[u]..offsets[u + 1]]`, ascending and distinct; `weights` is parallel
+/// to `targets`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rows {
     pub(super) offsets: Vec<u32>,
@@ -31,7 +32,8 @@ impl Rows {
         }
     }
 
-    /// Sorts `pairs` (ids below `n_nodes`, at most `u32::MAX` of them) into rows by counting, and drops repetitions.
+    /// Sorts `pairs` (ids below `n_nodes`, at most `u32::MAX` of them) into rows by counting, and
+    /// drops repetitions.
     ///
     /// Fails only with [`GraphError::Conflict`]: one pair with two weights.
     pub(super) fn from_pairs(
@@ -127,7 +129,8 @@ impl View<'_> {
         self.weights.map_or(0.0, |weights| weights[at])
     }
 
-    /// The rows with every arc turned round. Sources are visited in ascending order, so the new rows come out sorted.
+    /// The rows with every arc turned round. Sources are visited in ascending order, so the new
+    /// rows come out sorted.
     pub(super) fn transpose(&self) -> Rows {
         let n_nodes = self.offsets.len() - 1;
         let mut offsets = vec![0_u32; n_nodes + 1];
@@ -155,7 +158,8 @@ impl View<'_> {
         }
     }
 
-    /// The union of two row sets over the same nodes; `combine(u, v, first, second)` settles the weight of an arc in both.
+    /// The union of two row sets over the same nodes; `combine(u, v, first, second)` settles the
+    /// weight of an arc in both.
     pub(super) fn merge(
         &self,
         other: View<'_>,

@@ -17,7 +17,8 @@ impl Map {
     /// Maps a file.
     ///
     /// # Errors
-    /// [`DataError::Read`] if the system does not let it be read, [`DataError::Format`] if it is a folder or the like.
+    /// [`DataError::Read`] if the system does not let it be read, [`DataError::Format`] if it is a
+    /// folder or the like.
     #[allow(unsafe_code, reason = "what a file holds may change under whoever maps it")]
     pub(super) fn open(path: &Path) -> Result<Map, DataError> {
         let failed = |source| DataError::Read {
@@ -28,10 +29,11 @@ impl Map {
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(DataError::format(path, "is no file"));
         }
-        // SAFETY: the bytes are only read, by the process that maps them. Nothing here writes such a file in place: it is written
-        // under another name and renamed, so that whoever has the old one mapped keeps it. A user who cuts or overwrites a file
-        // during a run ends the run, by a signal of the system or by a digest that does not hold; no value is read as anything but
-        // numbers, for which all bits are good.
+        // SAFETY: the bytes are only read, by the process that maps them. Nothing here writes such
+        // a file in place: it is written under another name and renamed, so that whoever has the
+        // old one mapped keeps it. A user who cuts or overwrites a file during a run ends the run,
+        // by a signal of the system or by a digest that does not hold; no value is read as anything
+        // but numbers, for which all bits are good.
         let map = unsafe { Mmap::map(&file) }.map_err(failed)?;
         Ok(Map {
             path: path.to_path_buf(),

@@ -1,4 +1,5 @@
-//! Reading a mapped file: everything that later code relies on is checked, at opening or before its first use.
+//! Reading a mapped file: everything that later code relies on is checked, at opening or before its
+//! first use.
 
 use std::ops::Range;
 use std::path::Path;
@@ -27,7 +28,8 @@ pub(crate) fn read_mapped(path: &Path) -> Result<Dataset, DataError> {
 /// Reads a mapped file from end to end and believes nothing that it says of itself.
 ///
 /// # Errors
-/// As opening such a file, and [`DataError::Format`] for whatever in it is not what was written, or not a data set.
+/// As opening such a file, and [`DataError::Format`] for whatever in it is not what was written, or
+/// not a data set.
 pub fn verify(path: &Path) -> Result<Dataset, DataError> {
     let mut dataset = read_mapped(path)?;
     let stated = dataset.fingerprint_on_file.take();
@@ -71,7 +73,6 @@ fn is_row(graph: &Graph, u: u32) -> bool {
 /// What a header says.
 struct Header {
     fingerprint: String,
-    /// By kind.
     sections: [Option<Section>; Kind::ALL.len()],
 }
 
@@ -337,7 +338,8 @@ impl Reader<'_> {
         Ok(graphs)
     }
 
-    /// Row bounds of nodes, checked here, and the ids of all rows, below `below`, checked when they are read.
+    /// Row bounds of nodes, checked here, and the ids of all rows, below `below`, checked when they
+    /// are read.
     fn rows(&mut self, bounds: Kind, ids: Kind, n_nodes: usize, below: u32) -> Result<[Column<u32>; 2], DataError> {
         let offsets: Column<u32> = Column::mapped(self.section(bounds, n_nodes + 1)?);
         let n_ids = offsets.all().last().map_or(0, |&n| n as usize);

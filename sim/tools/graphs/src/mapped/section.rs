@@ -10,7 +10,8 @@ use super::map::Map;
 use super::{BLOCK, n_blocks};
 use crate::DataError;
 
-// What is known of a block. Whoever finds it unread checks it, and several at a time come to the same answer.
+// What is known of a block. Whoever finds it unread checks it, and several at a time come to the
+// same answer.
 const UNREAD: u8 = 0;
 const WHOLE: u8 = 1;
 const DAMAGED: u8 = 2;
@@ -26,7 +27,8 @@ pub(crate) struct Section {
     states: Vec<AtomicU8>,
     /// If it holds ids, what those from a place on must be below, by ascending places.
     below: Vec<(usize, u32)>,
-    /// What is read in place of damaged numbers, made when it is needed: pages of zeros that take no memory.
+    /// What is read in place of damaged numbers, made when it is needed: pages of zeros that take
+    /// no memory.
     zeros: OnceLock<Vec<u64>>,
 }
 
@@ -45,7 +47,8 @@ impl Section {
         }
     }
 
-    /// The same, holding ids: those from a place on below a number, by ascending places, the first of which is 0.
+    /// The same, holding ids: those from a place on below a number, by ascending places, the first
+    /// of which is 0.
     pub(super) fn below(self, below: Vec<(usize, u32)>) -> Section {
         Section { below, ..self }
     }
@@ -55,7 +58,8 @@ impl Section {
         self.place.len()
     }
 
-    /// Some of the numbers, by their places; zeros if they are not what was written, or ids that are too large.
+    /// Some of the numbers, by their places; zeros if they are not what was written, or ids that
+    /// are too large.
     ///
     /// # Panics
     /// If they are not within the section.
@@ -131,7 +135,8 @@ impl Section {
         }
         let ids: &[u32] = bytemuck::cast_slice(&self.bytes()[from..self.len().min(from + BLOCK)]);
         let (first, end) = (from / size_of::<u32>(), from / size_of::<u32>() + ids.len());
-        // The last that begins no later than the block, which is one of those before the first that does.
+        // The last that begins no later than the block, which is one of those before the first that
+        // does.
         let mut at = self.below.partition_point(|&(start, _)| start <= first) - 1;
         while let Some(&(start, n)) = self.below.get(at).filter(|(start, _)| *start < end) {
             at += 1;

@@ -131,7 +131,8 @@ fn place(bytes: &[u8], kind: Kind) -> std::ops::Range<usize> {
     long(entry + 8)..long(entry + 8) + long(entry + 16)
 }
 
-/// A damage in the last block of each section that is read a block at a time is seen by whoever looks there, and by nobody else.
+/// A damage in the last block of each section that is read a block at a time is seen by whoever
+/// looks there, and by nobody else.
 #[track_caller]
 fn assert_only_the_end_is_lost(path: &Path, whole: &Dataset, kinds: &[Kind], look: impl Fn(&Dataset, bool)) {
     let bytes = fs::read(path).unwrap();

@@ -1,4 +1,5 @@
-//! Writing a mapped file: sections from the front, and then the header, which has their digests. Nothing is copied that is large.
+//! Writing a mapped file: sections from the front, and then the header, which has their digests.
+//! Nothing is copied that is large.
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -15,8 +16,8 @@ type Pieces<'a> = Vec<Cow<'a, [u8]>>;
 /// What `out` says, and a big-endian machine, which such a file is not made for.
 ///
 /// # Complexity
-/// Two passes over the set, one of them for its fingerprint; no memory that grows with it, but for the digests, 32 bytes for
-/// 64 KiB, and a word a node for splits.
+/// Two passes over the set, one of them for its fingerprint; no memory that grows with it, but for
+/// the digests, 32 bytes for 64 KiB, and a word a node for splits.
 pub fn write(dataset: &Dataset, out: impl Write + Seek) -> io::Result<()> {
     if cfg!(target_endian = "big") {
         return Err(io::Error::other(

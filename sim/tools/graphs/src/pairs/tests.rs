@@ -67,8 +67,9 @@ fn parts_without_a_second_class_are_refused() {
     );
 }
 
-/// Classes of 1, 2 and 97 items: the partner that does not match an item of the first class is of the second in half the draws,
-/// and within a class every other item is as likely. Bounds are five standard errors.
+/// Classes of 1, 2 and 97 items: the partner that does not match an item of the first class is of
+/// the second in half the draws, and within a class every other item is as likely. Bounds are five
+/// standard errors.
 #[test]
 fn partners_follow_the_stated_law() {
     let labels: Vec<u32> = (0..100).map(|item| u32::from(item > 0) + u32::from(item > 2)).collect();

@@ -76,7 +76,8 @@ pub(super) fn cut_and_sizes(partition: &Partition, dataset: &Dataset) -> (u64, u
 
 #[test]
 fn communities_of_citation_graphs_are_those_of_the_rule_written_by_another() {
-    // Levels, communities, edges cut, modularity and the hash of all labels, whose text has the SHA-256 that another program of this rule printed.
+    // Levels, communities, edges cut, modularity and the hash of all labels, whose text has the
+    // SHA-256 that another program of this rule printed.
     let golden = [
         (
             Citation::Cora,
@@ -184,8 +185,8 @@ fn communities_are_shared_out_as_the_published_rules_do() {
     }
 }
 
-/// FedGTA's code leaves no slack. Sizes are then those of its published partition, which cuts 753 edges of other communities; its rule by a plain loop cuts
-/// 870 of ours.
+/// FedGTA's code leaves no slack. Sizes are then those of its published partition, which cuts 753
+/// edges of other communities; its rule by a plain loop cuts 870 of ours.
 #[test]
 fn without_slack_clients_are_as_large_as_in_the_published_partition() {
     let Some(dataset) = whole(Citation::Cora) else { return };
@@ -266,7 +267,8 @@ fn two_triangles_and_a_bridge_are_two_communities() {
 
 #[test]
 fn pieces_fill_clients_or_go_round() {
-    // Three paths of 4, 3 and 2 nodes are the communities; two clients' share is 4, and with a slack of 1 a piece has at most 3 nodes.
+    // Three paths of 4, 3 and 2 nodes are the communities; two clients' share is 4, and with a
+    // slack of 1 a piece has at most 3 nodes.
     let dataset = graph(
         9,
         &[
@@ -283,7 +285,8 @@ fn pieces_fill_clients_or_go_round() {
         ],
     );
     let of = |balance| shards(&louvain(Some(2), balance, 1).partition(&dataset, &mut rng(0)).unwrap());
-    // Pieces: 012, 456, 78, 3. The second has no room beside the first, nor the third, which goes to the smallest; the last fits nowhere either.
+    // Pieces: 012, 456, 78, 3. The second has no room beside the first, nor the third, which goes
+    // to the smallest; the last fits nowhere either.
     assert_eq!(of(Balance::Fill), [vec![0, 1, 2, 7, 8], vec![3, 4, 5, 6]]);
     assert_eq!(of(Balance::RoundRobin), [vec![0, 1, 2, 7, 8], vec![3, 4, 5, 6]]);
     assert_eq!(of(Balance::Whole), [vec![0, 1, 2, 3], vec![4, 5, 6, 7, 8]]);
@@ -357,7 +360,8 @@ fn a_skewed_structure_has_new_edges_of_one_kind_within_each_client() {
             let (u, v) = (labels.single(u).unwrap(), labels.single(v).unwrap());
             assert_eq!(u == v, homophilous == 1.0);
         }
-        // Some 196 edges lie inside; the expected number is twice that, its deviation at most its root.
+        // Some 196 edges lie inside; the expected number is twice that, its deviation at most its
+        // root.
         assert!((312..472).contains(&added.len()), "{}", added.len());
         let more = dataset.with_edges(added).unwrap();
         assert_eq!(more.graph().n_edges(), 200 + added.len());

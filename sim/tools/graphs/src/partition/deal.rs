@@ -17,7 +17,8 @@ pub(super) fn even_sizes(n_items: usize, n_clients: usize) -> Vec<usize> {
         .collect()
 }
 
-/// Whole numbers near `shares × n_items` with the sum `n_items`: the differences of the rounded running sums.
+/// Whole numbers near `shares × n_items` with the sum `n_items`: the differences of the rounded
+/// running sums.
 fn apportion(shares: &[f64], n_items: usize) -> Vec<usize> {
     let mut sum = 0.0;
     let mut dealt = 0;
@@ -37,7 +38,8 @@ fn apportion(shares: &[f64], n_items: usize) -> Vec<usize> {
     sizes
 }
 
-/// Sizes by Dirichlet shares; clients below `min_size` get one item after another from the client that has most then.
+/// Sizes by Dirichlet shares; clients below `min_size` get one item after another from the client
+/// that has most then.
 pub(super) fn skewed_sizes(
     n_items: usize,
     n_clients: usize,
@@ -88,7 +90,8 @@ pub(super) fn items_by_class(dataset: &Dataset, rng: &mut SimRng) -> Option<Vec<
     Some(by_class)
 }
 
-/// Spreads every class over the clients by Dirichlet shares of its own, then fills up shards below `min_size`.
+/// Spreads every class over the clients by Dirichlet shares of its own, then fills up shards below
+/// `min_size`.
 pub(super) fn by_class(
     classes: Vec<Vec<u32>>,
     n_clients: usize,
@@ -121,7 +124,8 @@ pub(super) fn by_class(
     shards
 }
 
-/// For each part so many shards, each of a share of its items, at least one, drawn without repetition.
+/// For each part so many shards, each of a share of its items, at least one, drawn without
+/// repetition.
 pub(super) fn copies(
     parts: &[Vec<u32>],
     copies: u32,
@@ -147,10 +151,11 @@ pub(super) fn copies(
     Ok(each.map(draw).collect())
 }
 
-/// Moves single items from the largest shard (of equals, the first) to each that is below `min_size`, in ascending order.
+/// Moves single items from the largest shard (of equals, the first) to each that is below
+/// `min_size`, in ascending order.
 ///
-/// Needs `n_clients × min_size <= n_items`; then the largest shard is above `min_size` as long as another is below, and the
-/// number of moves is what is missing.
+/// Needs `n_clients × min_size <= n_items`; then the largest shard is above `min_size` as long as
+/// another is below, and the number of moves is what is missing.
 fn fill_up(sizes: &mut [usize], min_size: usize, mut move_one: impl FnMut(usize, usize)) {
     let mut by_size: BTreeSet<(usize, Reverse<usize>)> = sizes
         .iter()

@@ -56,7 +56,8 @@ fn parse(text: &Text, cover: Cover, dataset: &Dataset) -> Result<(Vec<Vec<u32>>,
         }
         let id: u32 = text.whole(number, fields[item_column], &format!("the id of a {item_name}"))?;
         let client: u32 = text.whole(number, fields[client_column], "a client, counted from 0")?;
-        // Every client has an item, so there are no more clients than items in a cover, and the file is to blame for gaps.
+        // Every client has an item, so there are no more clients than items in a cover, and the
+        // file is to blame for gaps.
         if client as usize >= n_items.max(1) {
             let message = format!("client {client} must be below the number of {item_name}s, {n_items}");
             return Err(text.error(number, message));

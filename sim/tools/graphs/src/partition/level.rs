@@ -1,8 +1,10 @@
-//! A graph whose nodes stand for groups of nodes: what algorithms over levels of coarser and coarser graphs work on. All numbers are whole.
+//! A graph whose nodes stand for groups of nodes: what algorithms over levels of coarser and
+//! coarser graphs work on. All numbers are whole.
 
 use crate::Graph;
 
-/// An undirected graph with whole weights, in compressed rows. Rows name no loops; those are in `inner`.
+/// An undirected graph with whole weights, in compressed rows. Rows name no loops; those are in
+/// `inner`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Level {
     offsets: Vec<u32>,
@@ -15,7 +17,8 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// The finest level: every edge weighs 1 and every node is one, directions and weights of `graph` ignored.
+    /// The finest level: every edge weighs 1 and every node is one, directions and weights of
+    /// `graph` ignored.
     pub(super) fn of(graph: &Graph) -> Level {
         let graph = graph.undirected();
         let n_nodes = graph.n_nodes();

@@ -1,7 +1,9 @@
-//! Communities of a graph by greedy modularity (Blondel, Guillaume, Lambiotte & Lefebvre 2008), without a random number.
+//! Communities of a graph by greedy modularity (Blondel, Guillaume, Lambiotte & Lefebvre 2008),
+//! without a random number.
 //!
-//! Gains are whole numbers, so that no comparison depends on rounding: joining community `c` changes the modularity by
-//! `2m · k(v, c) − γ · tot(c) · deg(v)` over `2m²`, and the resolution `γ` is a fraction of thousandths.
+//! Gains are whole numbers, so that no comparison depends on rounding: joining community `c`
+//! changes the modularity by `2m · k(v, c) − γ · tot(c) · deg(v)` over `2m²`, and the resolution
+//! `γ` is a fraction of thousandths.
 
 use folkmoot_draws::{SimRng, shuffle};
 
@@ -11,11 +13,13 @@ use crate::Graph;
 /// What a resolution is counted in.
 const PARTS: f64 = 1000.0;
 
-/// The communities of `graph`, by their smallest nodes, each ascending; edges count 1, directions and weights ignored.
+/// The communities of `graph`, by their smallest nodes, each ascending; edges count 1, directions
+/// and weights ignored.
 ///
-/// On every level each node is asked whether it is better off in the community of a neighbour, in ascending order, or with `rng` in an order
-/// drawn for each level, until a pass over all moves none; a tie leaves it where it is, or goes to the lowest community. Then communities
-/// become nodes. Each move raises the modularity by a whole number of its smallest steps, so that it ends.
+/// On every level each node is asked whether it is better off in the community of a neighbour, in
+/// ascending order, or with `rng` in an order drawn for each level, until a pass over all moves
+/// none; a tie leaves it where it is, or goes to the lowest community. Then communities become
+/// nodes. Each move raises the modularity by a whole number of its smallest steps, so that it ends.
 pub(super) fn communities(graph: &Graph, resolution: f64, rng: Option<&mut SimRng>) -> Vec<Vec<u32>> {
     match levels(graph, resolution, rng).pop() {
         Some((group_of, n_groups)) => members(&group_of, n_groups),

@@ -1,5 +1,6 @@
-//! Parts of equal sizes with few edges between them, after the scheme of METIS (Karypis & Kumar 1998): a graph is halved, then its halves,
-//! each on coarser and coarser graphs first. All is whole numbers and every tie goes to the lowest node.
+//! Parts of equal sizes with few edges between them, after the scheme of METIS (Karypis & Kumar
+//! 1998): a graph is halved, then its halves, each on coarser and coarser graphs first. All is
+//! whole numbers and every tie goes to the lowest node.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -19,8 +20,9 @@ const PATIENCE: usize = 150;
 
 /// Cuts `graph` into `n_parts` of at most its nodes, by their smallest nodes, each ascending.
 ///
-/// A part has at least `⌊(1 − imbalance) n / n_parts⌋` nodes and one, and at most `⌊(1 + imbalance) n / n_parts⌋` and `⌈n / n_parts⌉`. Edges count 1,
-/// directions and weights ignored; parts may be unconnected.
+/// A part has at least `⌊(1 − imbalance) n / n_parts⌋` nodes and one, and at most
+/// `⌊(1 + imbalance) n / n_parts⌋` and `⌈n / n_parts⌉`. Edges count 1, directions and weights
+/// ignored; parts may be unconnected.
 pub(super) fn cut(graph: &Graph, n_parts: usize, imbalance: f64) -> Vec<Vec<u32>> {
     let n_nodes = graph.n_nodes();
     let mean = n_nodes as f64 / n_parts as f64;
@@ -58,8 +60,9 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// How many of `n` nodes may go to the left, so that `left` parts there and `right` parts on the other side can all keep to the bounds: as far from the
-    /// even share as the cuts still to come leave room for.
+    /// How many of `n` nodes may go to the left, so that `left` parts there and `right` parts on
+    /// the other side can all keep to the bounds: as far from the even share as the cuts still to
+    /// come leave room for.
     fn window(self, n: usize, left: usize, right: usize) -> Window {
         let even = (n * left + (left + right) / 2) / (left + right);
         let least = (left * self.least).max(n.saturating_sub(right * self.most));
@@ -112,8 +115,9 @@ fn halve(finest: Level, window: &Window) -> Vec<bool> {
     is_left
 }
 
-/// Pairs each node, in ascending order, with the free neighbour that most edges lead to, then free nodes that hang on the same one, then those without
-/// any neighbour; returns the pair of each node, numbered by first nodes, and how many there are.
+/// Pairs each node, in ascending order, with the free neighbour that most edges lead to, then free
+/// nodes that hang on the same one, then those without any neighbour; returns the pair of each
+/// node, numbered by first nodes, and how many there are.
 fn pair(level: &Level, heaviest: u64) -> (Vec<u32>, usize) {
     let n_nodes = level.n_nodes();
     let mut mate: Vec<u32> = (0..n_nodes as u32).collect();
@@ -132,7 +136,8 @@ fn pair(level: &Level, heaviest: u64) -> (Vec<u32>, usize) {
             mate[other as usize] = node as u32;
         }
     }
-    // By the neighbour that most edges lead to, the last free node that waits there; behind all of them, the one that has none.
+    // By the neighbour that most edges lead to, the last free node that waits there; behind all of
+    // them, the one that has none.
     let mut waits = vec![u32::MAX; n_nodes + 1];
     for node in 0..n_nodes {
         if mate[node] as usize != node {
@@ -175,7 +180,8 @@ fn first_halves(level: &Level, window: &Window) -> Vec<bool> {
         .map_or(Vec::new(), |(_, is_left)| is_left)
 }
 
-/// Grows the left side from `start` to `wanted` nodes, always by the node that adds fewest edges to the cut; where none is near, by the lowest.
+/// Grows the left side from `start` to `wanted` nodes, always by the node that adds fewest edges to
+/// the cut; where none is near, by the lowest.
 fn grow(level: &Level, start: usize, wanted: u64) -> Vec<bool> {
     let mut is_left = vec![false; level.n_nodes()];
     let mut near: BTreeSet<(i64, u32)> = BTreeSet::new();
@@ -266,12 +272,14 @@ impl<'a> Sides<'a> {
         (self.window.miss(self.left), self.cut)
     }
 
-    /// Moves each node at most once, always the best that may move, and takes back what came after the best sides met.
+    /// Moves each node at most once, always the best that may move, and takes back what came after
+    /// the best sides met.
     fn pass(&mut self, before: (u64, i64)) -> (u64, i64) {
         let all = before.0 > 0;
         self.queues = [BTreeSet::new(), BTreeSet::new()];
         for node in 0..self.gains.len() {
-            // A node whose neighbours are all on its side is not worth moving, unless sizes must change.
+            // A node whose neighbours are all on its side is not worth moving, unless sizes must
+            // change.
             if all || self.gains[node] > -row_sum(self.level, node) {
                 self.queues[usize::from(self.is_left[node])].insert((-self.gains[node], node as u32));
             }
@@ -295,8 +303,8 @@ impl<'a> Sides<'a> {
         best
     }
 
-    /// The node to move next, which leaves its queue: the best whose move leaves the sizes in the window, or brings them nearer. One that would not, is out
-    /// for this pass.
+    /// The node to move next, which leaves its queue: the best whose move leaves the sizes in the
+    /// window, or brings them nearer. One that would not, is out for this pass.
     fn next(&mut self) -> Option<u32> {
         loop {
             let tops = [self.queues[0].first().copied(), self.queues[1].first().copied()];

@@ -80,7 +80,8 @@ fn runs(numbers: &[f64], n_clients: Option<u32>) -> Vec<Vec<u32>> {
     sizes.into_iter().map(take).collect()
 }
 
-/// The degree of each node, or the mean degree of each graph; arcs that leave it, where they are directed.
+/// The degree of each node, or the mean degree of each graph; arcs that leave it, where they are
+/// directed.
 fn degrees(dataset: &Dataset) -> Vec<f64> {
     if dataset.is_graph_level() {
         let mean = |graph: &crate::Graph| graph.n_arcs() as f64 / graph.n_nodes().max(1) as f64;

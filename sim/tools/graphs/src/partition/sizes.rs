@@ -3,19 +3,22 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// How full a client may get when pieces of communities are shared out: by the published codes, a client's `share` is the number of nodes over that of
-/// clients, rounded down, and pieces have at most `share − slack` nodes.
+/// How full a client may get when pieces of communities are shared out: by the published codes, a
+/// client's `share` is the number of nodes over that of clients, rounded down, and pieces have at
+/// most `share − slack` nodes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     pub(super) share: usize,
     pub(super) slack: usize,
 }
 
-/// The nodes of each client, and how many pieces found no client with room and went to the smallest.
+/// The nodes of each client, and how many pieces found no client with room and went to the
+/// smallest.
 type Dealt = (Vec<Vec<u32>>, usize);
 
-/// Cuts communities of more than `most` nodes into pieces of `most`, in the order of their nodes, and sorts all by size, largest first. What is left of
-/// a community stands behind all others until then.
+/// Cuts communities of more than `most` nodes into pieces of `most`, in the order of their nodes,
+/// and sorts all by size, largest first. What is left of a community stands behind all others until
+/// then.
 fn pieces(communities: Vec<Vec<u32>>, most: usize) -> Vec<Vec<u32>> {
     let mut pieces = communities;
     let mut at = 0;
@@ -37,7 +40,8 @@ fn smallest(shards: &[Vec<u32>]) -> usize {
         .map_or(0, |(client, _)| client)
 }
 
-/// Gives each piece to the client that is being filled, until it has its share; then to the next that has room.
+/// Gives each piece to the client that is being filled, until it has its share; then to the next
+/// that has room.
 pub(super) fn fill(communities: Vec<Vec<u32>>, n_clients: usize, room: Room) -> Dealt {
     let mut shards = vec![Vec::new(); n_clients];
     let mut open: Vec<usize> = (0..n_clients).collect();

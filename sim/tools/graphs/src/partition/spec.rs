@@ -1,15 +1,16 @@
 //! What a card's field `partition:` may say.
 
 use folkmoot_draws::SimRng;
-use folkmoot_parts::{Rules, Value, part};
+use folkmoot_parts::{Rules, Value, component};
 use rand::seq::SliceRandom;
 
 use super::{Partition, PartitionError, Partitioner, communities, deal, file, multilevel, property, structure};
 use crate::measures::EgoSearch;
 use crate::{DataDirs, Dataset, Graph};
 
-/// The field `partition:` of a card. Items are nodes of a node-level set, graphs of a graph-level one.
-#[part(rules)]
+/// The field `partition:` of a card. Items are nodes of a node-level set, graphs of a graph-level
+/// one.
+#[component(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum PartitionSpec {
     /// Every item is a client of its own, which knows that item alone.
@@ -18,118 +19,131 @@ pub enum PartitionSpec {
     /// Items are shuffled and dealt out: shard sizes differ by at most 1.
     Iid {
         /// Clients, at most as many as there are items.
-        #[part(required, at_least = 1)]
+        #[component(required, at_least = 1)]
         n_clients: u32,
     },
-    /// The items of each class are spread by shares from a Dirichlet distribution (Hsu et al. 2019, Yurochkin et al. 2019): the
-    /// smaller `alpha`, the fewer classes a client has. An item with several classes counts for one of them, drawn
-    /// uniformly; unlabelled ones are a class of their own.
+    /// The items of each class are spread by shares from a Dirichlet distribution (Hsu et al. 2019,
+    /// Yurochkin et al. 2019): the smaller `alpha`, the fewer classes a client has. An item with
+    /// several classes counts for one of them, drawn uniformly; unlabelled ones are a class of
+    /// their own.
     LabelSkew {
         /// Clients, at most as many as there are items.
-        #[part(required, at_least = 1)]
+        #[component(required, at_least = 1)]
         n_clients: u32,
         /// Concentration.
-        #[part(default = 0.5, above = 0)]
+        #[component(default = 0.5, above = 0)]
         alpha: f64,
         /// The least items of a client; the largest shards make up for smaller ones.
-        #[part(default = 1)]
+        #[component(default = 1)]
         min_size: u32,
     },
     /// Shard sizes are shares from a Dirichlet distribution; who is in a shard is random.
     QuantitySkew {
         /// Clients, at most as many as there are items.
-        #[part(required, at_least = 1)]
+        #[component(required, at_least = 1)]
         n_clients: u32,
         /// Concentration.
-        #[part(default = 0.5, above = 0)]
+        #[component(default = 0.5, above = 0)]
         alpha: f64,
         /// The least items of a client; the largest shards make up for smaller ones.
-        #[part(default = 1)]
+        #[component(default = 1)]
         min_size: u32,
     },
-    /// Every client is a node and knows all nodes within some hops of it, directions ignored. Shards overlap.
+    /// Every client is a node and knows all nodes within some hops of it, directions ignored.
+    /// Shards overlap.
     KHop {
         /// Hops; farther away every real graph is one neighbourhood.
-        #[part(default = 1, in = 0..=32)]
+        #[component(default = 1, in = 0..=32)]
         hops: u32,
         /// Which nodes are clients.
         centres: Centres,
     },
-    /// Communities by greedy modularity (Louvain, Blondel et al. 2008), shared out by the rules of the published codes of federated subgraphs. It draws no
-    /// random number: nodes are visited in ascending order and ties go to the lowest community. Edges count 1, directions and weights ignored.
+    /// Communities by greedy modularity (Louvain, Blondel et al. 2008), shared out by the rules of
+    /// the published codes of federated subgraphs. It draws no random number: nodes are visited in
+    /// ascending order and ties go to the lowest community. Edges count 1, directions and weights
+    /// ignored.
     Louvain {
         /// Clients; without it every community is one.
-        #[part(at_least = 1)]
+        #[component(at_least = 1)]
         n_clients: Option<u32>,
         /// How communities of any size become clients of about one size.
         balance: Balance,
-        /// Nodes by which a piece of a community is smaller than a client's even share, which `Whole` has no use for: 20 in FedSage and OpenFGL, 0 in FedGTA.
-        #[part(default = 20)]
+        /// Nodes by which a piece of a community is smaller than a client's even share, which
+        /// `Whole` has no use for: 20 in FedSage and OpenFGL, 0 in FedGTA.
+        #[component(default = 20)]
         slack: u32,
-        /// How much edges within are to exceed what degrees would give (Reichardt & Bornholdt 2006), in steps of a thousandth: the higher, the more communities.
-        #[part(default = 1.0, in = 0.001..=1000)]
+        /// How much edges within are to exceed what degrees would give (Reichardt & Bornholdt
+        /// 2006), in steps of a thousandth: the higher, the more communities.
+        #[component(default = 1.0, in = 0.001..=1000)]
         resolution: f64,
         /// Visit nodes in an order drawn from the seed.
         shuffled: bool,
     },
-    /// Parts of about one size with few edges between them, by halving on coarser and coarser graphs as METIS does (Karypis & Kumar 1998). It draws no
-    /// random number, and its cuts are not METIS's. Edges count 1, directions and weights ignored; a part may be unconnected.
+    /// Parts of about one size with few edges between them, by halving on coarser and coarser
+    /// graphs as METIS does (Karypis & Kumar 1998). It draws no random number, and its cuts are not
+    /// METIS's. Edges count 1, directions and weights ignored; a part may be unconnected.
     Multilevel {
         /// Clients, at most as many as there are nodes.
-        #[part(required, at_least = 1)]
+        #[component(required, at_least = 1)]
         n_clients: u32,
         /// How much larger or smaller than the even share a part may be, as a share of it.
-        #[part(default = 0.03, in = 0..=1)]
+        #[component(default = 0.03, in = 0..=1)]
         imbalance: f64,
     },
-    /// Parts by `Multilevel`, of each of which several clients get nodes of their own choice, drawn uniformly without repetition (FED-PUB, Baek et
-    /// al. 2023): the clients of part 0 first. Shards overlap, and a node may be in none.
+    /// Parts by `Multilevel`, of each of which several clients get nodes of their own choice, drawn
+    /// uniformly without repetition (FED-PUB, Baek et al. 2023): the clients of part 0 first.
+    /// Shards overlap, and a node may be in none.
     Overlapping {
         /// Parts, at most as many as there are nodes.
-        #[part(required, at_least = 1)]
+        #[component(required, at_least = 1)]
         n_parts: u32,
         /// Clients of each part.
-        #[part(default = 5, in = 1..=1_000_000)]
+        #[component(default = 5, in = 1..=1_000_000)]
         copies: u32,
         /// The share of a part's nodes that each of them gets, rounded down, but at least one node.
-        #[part(default = 0.5, above = 0, at_most = 1)]
+        #[component(default = 0.5, above = 0, at_most = 1)]
         share: f64,
         /// How much larger or smaller than the even share a part may be, as a share of it.
-        #[part(default = 0.03, in = 0..=1)]
+        #[component(default = 0.03, in = 0..=1)]
         imbalance: f64,
     },
-    /// Parts by `Multilevel`, some of which get edges between nodes of one class and the others between nodes of different classes (AdaFGL, Li et
-    /// al. 2024, injection at random): every pair of a part's nodes that has no edge and fits is joined with one probability. Clients hold, and data sets
-    /// report, the graph with these edges. The classes of all nodes are used, those of tested ones too.
+    /// Parts by `Multilevel`, some of which get edges between nodes of one class and the others
+    /// between nodes of different classes (AdaFGL, Li et al. 2024, injection at random): every pair
+    /// of a part's nodes that has no edge and fits is joined with one probability. Clients hold,
+    /// and data sets report, the graph with these edges. The classes of all nodes are used, those
+    /// of tested ones too.
     StructureSkew {
         /// Clients, at most as many as there are nodes.
-        #[part(required, at_least = 1)]
+        #[component(required, at_least = 1)]
         n_clients: u32,
         /// The probability that a client gets edges between nodes of one class.
-        #[part(default = 0.5, in = 0..=1)]
+        #[component(default = 0.5, in = 0..=1)]
         homophilous: f64,
         /// New edges to be expected for each edge inside a part.
-        #[part(default = 0.5, in = 0..=100)]
+        #[component(default = 0.5, in = 0..=100)]
         rate: f64,
         /// How much larger or smaller than the even share a part may be, as a share of it.
-        #[part(default = 0.03, in = 0..=1)]
+        #[component(default = 0.03, in = 0..=1)]
         imbalance: f64,
     },
-    /// Items by what they are: a client has items of one value, or such as follow each other in the order of a number.
+    /// Items by what they are: a client has items of one value, or such as follow each other in the
+    /// order of a number.
     ByProperty {
         /// Of which property.
         property: Property,
-        /// Clients; without it every value that occurs is one, in the order of values. Fewer clients than values get values whole, the largest first, each
-        /// the one that has fewest items then.
-        #[part(at_least = 1)]
+        /// Clients; without it every value that occurs is one, in the order of values. Fewer
+        /// clients than values get values whole, the largest first, each the one that has fewest
+        /// items then.
+        #[component(at_least = 1)]
         n_clients: Option<u32>,
     },
-    /// A partition that was published: a text file whose first line names columns apart by commas, among them `node` (`graph` for a set of graphs) and
-    /// `client`, with a line for each item, by the id that the data set's own files give it. Clients are numbered from 0 without a gap; lines that
-    /// begin with `#` and other columns say nothing.
+    /// A partition that was published: a text file whose first line names columns apart by commas,
+    /// among them `node` (`graph` for a set of graphs) and `client`, with a line for each item, by
+    /// the id that the data set's own files give it. Clients are numbered from 0 without a gap;
+    /// lines that begin with `#` and other columns say nothing.
     File {
         /// The file, relative to a data folder or absolute.
-        #[part(required)]
+        #[component(required)]
         path: String,
         /// Whether every item must have one client.
         cover: Cover,
@@ -137,30 +151,34 @@ pub enum PartitionSpec {
 }
 
 /// How communities are shared out among a given number of clients.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Balance {
-    /// Communities are cut into pieces of a client's even share less the slack, in the order of their nodes. Pieces, the largest first, fill one client up to its
-    /// share, then go to the next with room for less than share and slack, or to the smallest (FedSage and OpenFGL).
+    /// Communities are cut into pieces of a client's even share less the slack, in the order of
+    /// their nodes. Pieces, the largest first, fill one client up to its share, then go to the next
+    /// with room for less than share and slack, or to the smallest (FedSage and OpenFGL).
     #[default]
     Fill,
-    /// The same pieces go to clients in turn, as long as there is room for share and slack (FederatedScope).
+    /// The same pieces go to clients in turn, as long as there is room for share and slack
+    /// (FederatedScope).
     RoundRobin,
     /// Communities stay whole: each, the largest first, goes to the client with fewest nodes then.
     Whole,
 }
 
 /// What items are shared out by.
-#[part]
+#[component]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Property {
-    /// Their class. An item with several counts for one of them, drawn uniformly; unlabelled ones are a class of their own, the last.
+    /// Their class. An item with several counts for one of them, drawn uniformly; unlabelled ones
+    /// are a class of their own, the last.
     #[default]
     Class,
-    /// What a graph has besides its class, such as the compiler and the level of its binary, all together.
+    /// What a graph has besides its class, such as the compiler and the level of its binary, all
+    /// together.
     Facets,
     /// One of these alone, such as `"compiler"`.
-    Facet(#[part(required)] String),
+    Facet(#[component(required)] String),
     /// The degree of a node, or the mean degree of a graph, in ascending order; needs `n_clients`.
     Degree,
     /// The nodes of a graph, in ascending order; needs `n_clients`.
@@ -170,18 +188,19 @@ pub enum Property {
 }
 
 /// What a published partition must cover.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cover {
     /// Every item has exactly one client.
     #[default]
     Exact,
-    /// An item may have several clients or none; a line that says again what another says counts once.
+    /// An item may have several clients or none; a line that says again what another says counts
+    /// once.
     Any,
 }
 
 /// Which nodes are the centres of neighbourhoods.
-#[part]
+#[component]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Centres {
     /// Every node.
@@ -190,9 +209,10 @@ pub enum Centres {
     /// The nodes of the training split.
     Train,
     /// So many nodes, drawn uniformly without repetition.
-    Sample(#[part(required)] u32),
-    /// These nodes, in this order and without repetition, as the data set numbers them: after `largest_component`.
-    Nodes(#[part(required)] Vec<u32>),
+    Sample(#[component(required)] u32),
+    /// These nodes, in this order and without repetition, as the data set numbers them: after
+    /// `largest_component`.
+    Nodes(#[component(required)] Vec<u32>),
 }
 
 impl PartitionSpec {
@@ -228,7 +248,8 @@ impl PartitionSpec {
         }
     }
 
-    /// Divides a data set without data folders, so that files are found by absolute paths alone; see [`Partitioner::partition`].
+    /// Divides a data set without data folders, so that files are found by absolute paths alone;
+    /// see [`Partitioner::partition`].
     ///
     /// # Errors
     /// [`PartitionError`] if a rule is broken, or if the rule does not fit the data set.
@@ -362,7 +383,8 @@ fn one_graph<'a>(dataset: &'a Dataset, rule: &'static str) -> Result<&'a Graph, 
 }
 
 fn enough(n_items: usize, n_clients: u32, min_size: u32) -> Result<(), PartitionError> {
-    // A client without any item is possible only where the card asks for it; more clients than items never helps.
+    // A client without any item is possible only where the card asks for it; more clients than
+    // items never helps.
     let needed = u64::from(n_clients) * u64::from(min_size.max(1));
     if needed > n_items as u64 {
         Err(PartitionError::TooFewItems {

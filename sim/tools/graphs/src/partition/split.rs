@@ -1,5 +1,5 @@
-//! What a partition makes of a data set, counted: who has how many items of which label, which edges nobody sees whole, and
-//! which items several or none have.
+//! What a partition makes of a data set, counted: who has how many items of which label, which
+//! edges nobody sees whole, and which items several or none have.
 
 use super::Partition;
 use crate::profile::labels;
@@ -25,7 +25,8 @@ impl Partition {
     /// What the data come to, and what the clients have of them, by label.
     ///
     /// # Complexity
-    /// O(shards and the arcs of their nodes); where every client is one node and the graph has no loops, no arc is looked at.
+    /// O(shards and the arcs of their nodes); where every client is one node and the graph has no
+    /// loops, no arc is looked at.
     pub fn split(&self, dataset: &Dataset) -> (Division, Vec<PartitionRow>) {
         let (places, names) = places(dataset);
         let n_clients = self.n_clients();
@@ -115,7 +116,8 @@ impl Partition {
         unseen.map(|(graph, _)| graph.n_edges() as u64).sum()
     }
 
-    /// Counts the edges inside and at the border of each shard; returns those that lie in no shard whole.
+    /// Counts the edges inside and at the border of each shard; returns those that lie in no shard
+    /// whole.
     fn cut_graph(&self, graph: &Graph, count: &mut dyn FnMut(usize, u64, u64)) -> u64 {
         let may_loop = graph.is_directed() || 2 * graph.n_edges() != graph.n_arcs();
         if self.bounds.is_none() {
@@ -154,8 +156,8 @@ impl Partition {
     }
 }
 
-/// For each label its place among the names, and the names: the largest labels in their order, the others together if there are any, and
-/// last what has no label.
+/// For each label its place among the names, and the names: the largest labels in their order, the
+/// others together if there are any, and last what has no label.
 fn places(dataset: &Dataset) -> (Vec<usize>, Vec<String>) {
     let (labels, _) = labels(dataset);
     let mut order: Vec<usize> = (0..labels.len()).collect();

@@ -1,11 +1,13 @@
-//! Edges that make some clients' graphs more homophilous and others' less (AdaFGL, Li et al. 2024): structures that are not alike.
+//! Edges that make some clients' graphs more homophilous and others' less (AdaFGL, Li et al. 2024):
+//! structures that are not alike.
 
 use folkmoot_draws::{SimRng, bernoulli, unit};
 
 use super::{Partition, PartitionError};
 use crate::{Dataset, Graph, Labels};
 
-/// The given shards of the data set's graph with more edges; see [`PartitionSpec::StructureSkew`](super::PartitionSpec::StructureSkew).
+/// The given shards of the data set's graph with more edges; see
+/// [`PartitionSpec::StructureSkew`](super::PartitionSpec::StructureSkew).
 pub(super) fn skew(
     dataset: &Dataset,
     shards: Vec<Vec<u32>>,
@@ -51,13 +53,17 @@ struct Injected {
     is_alike: Vec<bool>,
 }
 
-/// Draws for each shard whether it is homophilous, which it is with probability `homophilous`, and then each pair of its nodes that has no edge and whose
-/// classes are equal, or differ if it is not, with one probability for all: that by which `rate` edges are to be expected for each edge inside the shard, or 1.
+/// Draws for each shard whether it is homophilous, which it is with probability `homophilous`, and
+/// then each pair of its nodes that has no edge and whose classes are equal, or differ if it is
+/// not, with one probability for all: that by which `rate` edges are to be expected for each edge
+/// inside the shard, or 1.
 ///
-/// Nodes with no class or several get no edge. Skips straight to the next pair, so that the cost is that of the edges.
+/// Nodes with no class or several get no edge. Skips straight to the next pair, so that the cost is
+/// that of the edges.
 ///
 /// # Determinism
-/// Draws one value for each shard, and one for each pair that is an edge then or was, and one more for each shard with some.
+/// Draws one value for each shard, and one for each pair that is an edge then or was, and one more
+/// for each shard with some.
 fn inject(
     graph: &Graph,
     labels: &Labels,

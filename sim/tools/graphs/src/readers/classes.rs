@@ -1,8 +1,8 @@
 //! Classes as files write them, and their numbers: one rule for every reader.
 //!
-//! The classes are the distinct values of a column, in ascending order: whole numbers by value, then other texts. A reader notes
-//! the values wherever they are not the numbers already. An empty field, `nan` and their like are missing labels, and numbers that
-//! are not whole are no classes.
+//! The classes are the distinct values of a column, in ascending order: whole numbers by value,
+//! then other texts. A reader notes the values wherever they are not the numbers already. An empty
+//! field, `nan` and their like are missing labels, and numbers that are not whole are no classes.
 
 use std::fmt;
 
@@ -68,7 +68,8 @@ impl fmt::Display for Class {
     }
 }
 
-/// Numbers the distinct classes from 0 in ascending order; returns the numbers and the classes they stand for.
+/// Numbers the distinct classes from 0 in ascending order; returns the numbers and the classes they
+/// stand for.
 pub(super) fn ranked(classes: &[Option<Class>]) -> (Vec<Option<u32>>, Vec<Class>) {
     let mut distinct: Vec<&Class> = classes.iter().flatten().collect();
     distinct.sort_unstable();
@@ -78,7 +79,8 @@ pub(super) fn ranked(classes: &[Option<Class>]) -> (Vec<Option<u32>>, Vec<Class>
     (ranks, distinct.into_iter().cloned().collect())
 }
 
-/// Negative numbers are unlabelled nodes, as -1 usually is, unless fewer than two classes would be left: then -1 and 1 are the classes.
+/// Negative numbers are unlabelled nodes, as -1 usually is, unless fewer than two classes would be
+/// left: then -1 and 1 are the classes.
 pub(super) fn negative_is_unlabelled(classes: &mut [Option<Class>]) {
     let mut others: Vec<&Class> = classes.iter().flatten().filter(|class| !class.is_negative()).collect();
     others.sort_unstable();

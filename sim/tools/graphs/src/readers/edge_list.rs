@@ -1,9 +1,12 @@
-//! Edge lists (`u v`, or `u v weight` if the card says so) with an optional list of labels (`node class`).
+//! Edge lists (`u v`, or `u v weight` if the card says so) with an optional list of labels
+//! (`node class`).
 //!
-//! Fields are separated by blanks, commas or semicolons, as the line has them. Blank lines, comments that begin with `#` or `%` and a
-//! first line that names the columns are skipped; a third field `{}`, as NetworkX writes it, is no field. Ids are whole numbers that
-//! start at `first_id`, or any with `renumber`. A label list may name a node on several lines (several classes) and nodes without an edge.
-//! Other layouts, such as adjacency lists, are refused with their name and a command that converts them.
+//! Fields are separated by blanks, commas or semicolons, as the line has them. Blank lines,
+//! comments that begin with `#` or `%` and a first line that names the columns are skipped; a third
+//! field `{}`, as NetworkX writes it, is no field. Ids are whole numbers that start at `first_id`,
+//! or any with `renumber`. A label list may name a node on several lines (several classes) and
+//! nodes without an edge. Other layouts, such as adjacency lists, are refused with their name and a
+//! command that converts them.
 
 mod layout;
 
@@ -30,8 +33,8 @@ const MAX_NODES_PER_LINE: u64 = 64;
 
 /// Reads an edge list and, if the options name one, its labels.
 ///
-/// Nodes are all ids from `first_id` to the largest one in both files, self loops included; ids that no edge names are
-/// isolated nodes and noted as such.
+/// Nodes are all ids from `first_id` to the largest one in both files, self loops included; ids
+/// that no edge names are isolated nodes and noted as such.
 pub(crate) fn read_edge_list(name: &str, path: &Path, options: &EdgeListOptions) -> Result<Dataset, DataError> {
     let text = Text::of_edges(path)?;
     let mut dataset = Dataset {
@@ -116,7 +119,8 @@ fn parse_edges(text: &Text, options: &EdgeListOptions, dataset: &mut Dataset) ->
     Ok(Listed { pairs, weights })
 }
 
-/// Whether the first line names columns: none of its fields is a number, and there are two at least.
+/// Whether the first line names columns: none of its fields is a number, and there are two at
+/// least.
 fn is_header(fields: &[&str]) -> bool {
     let is_name = |field: &&str| field.parse::<f64>().is_err() && !field.starts_with(['{', '-']);
     fields.len() >= 2 && fields.iter().all(is_name)
@@ -211,7 +215,8 @@ fn parse_labels<'a>(
     Ok(labelled)
 }
 
-/// Refuses labels whose ids are those of the edges moved by one: the two files count from different numbers.
+/// Refuses labels whose ids are those of the edges moved by one: the two files count from different
+/// numbers.
 fn refuse_shifted(text: &Text, pairs: &[(u64, u64)], labelled: &[(u64, &str, usize)]) -> Result<(), DataError> {
     let ends = || pairs.iter().flat_map(|&(u, v)| [u, v]);
     let ids = || labelled.iter().map(|&(node, ..)| node);

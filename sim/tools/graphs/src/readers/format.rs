@@ -1,7 +1,9 @@
-//! The format of a file before a reader parses it: text is decoded to UTF-8 with LF line ends, and a foreign format is named.
+//! The format of a file before a reader parses it: text is decoded to UTF-8 with LF line ends, and
+//! a foreign format is named.
 //!
-//! Every text reader opens its files here, so that a byte order mark, UTF-16, gzip and old line ends are understood everywhere,
-//! and a file in another format is refused with its name instead of a complaint about its first line.
+//! Every text reader opens its files here, so that a byte order mark, UTF-16, gzip and old line
+//! ends are understood everywhere, and a file in another format is refused with its name instead of
+//! a complaint about its first line.
 
 use std::io::Read;
 use std::path::Path;
@@ -16,7 +18,6 @@ use crate::DataError;
 pub(super) enum Wanted {
     /// An edge list: a command that writes one is shown.
     Edges,
-    /// Any other text.
     Text,
 }
 
@@ -157,7 +158,8 @@ pub(super) fn binary(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     ))
 }
 
-/// The name of a text format that no reader takes, and the function of NetworkX or SciPy that reads its graph.
+/// The name of a text format that no reader takes, and the function of NetworkX or SciPy that reads
+/// its graph.
 fn foreign(bytes: &[u8]) -> Option<(&'static str, Option<&'static str>)> {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(1 << 14)]);
     let head = head.trim_start();

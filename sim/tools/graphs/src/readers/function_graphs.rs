@@ -1,9 +1,11 @@
-//! Attributed control-flow graphs of the functions of binaries, one gzipped file of JSON lines per binary.
+//! Attributed control-flow graphs of the functions of binaries, one gzipped file of JSON lines per
+//! binary.
 //!
-//! A line is one function: `n_num` (blocks), `succs` (for each block the blocks that may follow it, from 0), `features` (six counts
-//! a block) and `fname`, the function's name and so its class; `src` and any other member is skipped. Arcs are directed, and
-//! a block that follows itself keeps its self loop. The name of the file tells the binary, and so the property of its graphs.
-//! Files are read in ascending order of their names, line by line: nothing unpacked outlives its line.
+//! A line is one function: `n_num` (blocks), `succs` (for each block the blocks that may follow it,
+//! from 0), `features` (six counts a block) and `fname`, the function's name and so its class;
+//! `src` and any other member is skipped. Arcs are directed, and a block that follows itself keeps
+//! its self loop. The name of the file tells the binary, and so the property of its graphs. Files
+//! are read in ascending order of their names, line by line: nothing unpacked outlives its line.
 
 mod line;
 
@@ -30,7 +32,6 @@ pub(crate) struct Binary {
     pub(crate) property: Vec<String>,
 }
 
-/// What to read.
 pub(crate) struct FunctionOptions<'a> {
     /// The least and the greatest number of blocks; functions outside are left out.
     pub(crate) n_nodes: (u32, u32),
@@ -38,7 +39,8 @@ pub(crate) struct FunctionOptions<'a> {
     pub(crate) facets: &'a [&'a str],
     /// Every binary of the published set, in ascending order of file names.
     pub(crate) binaries: &'a [Binary],
-    /// Whether the folder was made for `n_nodes`, so that a published order of classes belongs to what is read.
+    /// Whether the folder was made for `n_nodes`, so that a published order of classes belongs to
+    /// what is read.
     pub(crate) whole: bool,
 }
 
@@ -200,7 +202,8 @@ impl Reading {
 fn hash(graph: &Graph, counts: &[f32]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-    // The number of nodes, the last of the offsets, and so on: each part tells the length of the next.
+    // The number of nodes, the last of the offsets, and so on: each part tells the length of the
+    // next.
     hasher.update(&(graph.n_nodes() as u64).to_le_bytes());
     hasher.update(&words(graph.offsets()));
     hasher.update(&words(graph.targets()));
@@ -210,7 +213,8 @@ fn hash(graph: &Graph, counts: &[f32]) -> [u8; 32] {
 
 /// Applies the published order of classes if it fits.
 ///
-/// The order numbers functions by first appearance in an unstated order of files; ours is that of their names.
+/// The order numbers functions by first appearance in an unstated order of files; ours is that of
+/// their names.
 fn published_split(dataset: &mut Dataset, path: &Path) -> Result<(), DataError> {
     let refuse = |message: String| DataError::format(path, message);
     let order = Array::parse(&read_bytes(path)?, usize::MAX).map_err(refuse)?;

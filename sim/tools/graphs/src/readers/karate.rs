@@ -1,7 +1,8 @@
-//! Zachary's karate club, built in: 34 members, 78 friendships, and the club each joined after the split.
+//! Zachary's karate club, built in: 34 members, 78 friendships, and the club each joined after the
+//! split.
 //!
-//! W. W. Zachary. An Information Flow Model for Conflict and Fission in Small Groups. Journal of Anthropological Research 33
-//! (1977). Class 0 is Mr. Hi's club, class 1 the Officers' club.
+//! W. W. Zachary. An Information Flow Model for Conflict and Fission in Small Groups. Journal of
+//! Anthropological Research 33 (1977). Class 0 is Mr. Hi's club, class 1 the Officers' club.
 
 use crate::{Dataset, Graph, Labels};
 

@@ -1,9 +1,11 @@
-//! MATLAB 5 `.mat` files in the layout of BlogCatalog: a square matrix of edges and a matrix of node × class labels.
+//! MATLAB 5 `.mat` files in the layout of BlogCatalog: a square matrix of edges and a matrix of
+//! node × class labels.
 //!
-//! Handles little- and big-endian files, compressed and plain elements, small elements, and sparse or full matrices of any
-//! stored number type. Labels may also be one column or row of class numbers. Variables other than the two named are noted. Stored
-//! zeros are not edges. Format: "MAT-File Format", The MathWorks, level 5. Not read: complex values (ignored), text, cell arrays,
-//! structures, files of level 4 and 7.3 (HDF5).
+//! Handles little- and big-endian files, compressed and plain elements, small elements, and sparse
+//! or full matrices of any stored number type. Labels may also be one column or row of class
+//! numbers. Variables other than the two named are noted. Stored zeros are not edges. Format:
+//! "MAT-File Format", The MathWorks, level 5. Not read: complex values (ignored), text, cell
+//! arrays, structures, files of level 4 and 7.3 (HDF5).
 
 mod element;
 mod matrix;
@@ -21,7 +23,8 @@ use matrix::Matrix;
 pub(crate) struct MatOptions<'a> {
     /// The square matrix; entry (i, j) is the weight of the edge from i to j.
     pub(crate) network: &'a str,
-    /// The matrix of zeros and ones of shape (n_nodes, n_classes), or the class numbers of all nodes. May be absent from the file.
+    /// The matrix of zeros and ones of shape (n_nodes, n_classes), or the class numbers of all
+    /// nodes. May be absent from the file.
     pub(crate) group: &'a str,
     pub(crate) directed: bool,
 }
@@ -115,7 +118,8 @@ fn dataset_of(name: &str, network: &Matrix, options: &MatOptions<'_>) -> Result<
         ..Dataset::default()
     };
     if !options.directed {
-        // A symmetric matrix holds each edge twice by its nature; only what lacks its mirror is worth a word.
+        // A symmetric matrix holds each edge twice by its nature; only what lacks its mirror is
+        // worth a word.
         let one_way = graph.n_edges() - cleaned.mirrored;
         cleaned.mirrored = 0;
         if one_way > 0 {
@@ -167,7 +171,8 @@ fn add_labels(dataset: &mut Dataset, group: &Matrix, variable: &str) -> Result<(
     Ok(())
 }
 
-/// Classes as numbers, one for each node; what a sparse vector does not store is 0, a class as any other.
+/// Classes as numbers, one for each node; what a sparse vector does not store is 0, a class as any
+/// other.
 fn add_numbers(dataset: &mut Dataset, group: &Matrix, variable: &str) -> Result<(), String> {
     let n_nodes = dataset.graph().n_nodes();
     let mut numbers = vec![0.0; n_nodes];

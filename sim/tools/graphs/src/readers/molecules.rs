@@ -1,8 +1,11 @@
-//! Tables of molecules: CSV with a header, one molecule a row as a SMILES text, and a column for each binary task.
+//! Tables of molecules: CSV with a header, one molecule a row as a SMILES text, and a column for
+//! each binary task.
 //!
-//! Fields may be quoted. A task's labels are 0 and 1 or two other values, of which the greater is 1, with a note; an empty field is a
-//! missing label. A name or an extension after a SMILES text is not read, and neither is a column without a name, as an index of pandas
-//! is, unless it is named as a task. Rows whose text is no molecule are left out, with a note that names their lines, or refused, as the card says.
+//! Fields may be quoted. A task's labels are 0 and 1 or two other values, of which the greater is
+//! 1, with a note; an empty field is a missing label. A name or an extension after a SMILES text is
+//! not read, and neither is a column without a name, as an index of pandas is, unless it is named
+//! as a task. Rows whose text is no molecule are left out, with a note that names their lines, or
+//! refused, as the card says.
 
 mod features;
 

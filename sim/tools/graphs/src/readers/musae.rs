@@ -1,7 +1,9 @@
-//! MUSAE's collection: a CSV file of edges, a JSON object of each node's features, and a CSV file of what each node is.
+//! MUSAE's collection: a CSV file of edges, a JSON object of each node's features, and a CSV file
+//! of what each node is.
 //!
-//! The object has a member for each node, its id as text, with the columns in which the node has a 1; columns may repeat and come in any order. The
-//! classes are the distinct texts of a column of the last file, in ascending order. Every node from 0 on must have one row there and one member.
+//! The object has a member for each node, its id as text, with the columns in which the node has a
+//! 1; columns may repeat and come in any order. The classes are the distinct texts of a column of
+//! the last file, in ascending order. Every node from 0 on must have one row there and one member.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,7 +30,6 @@ pub(crate) struct MusaeFiles<'a> {
     pub(crate) class: &'a str,
 }
 
-/// Reads a set.
 pub(crate) fn read_musae(name: &str, files: &MusaeFiles<'_>) -> Result<Dataset, DataError> {
     let (classes, names) = classes(files)?;
     let n_nodes = classes.len() as u32;

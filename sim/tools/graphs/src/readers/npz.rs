@@ -1,11 +1,13 @@
 //! `.npz` archives of one graph: edges, what nodes bring, labels and masks.
 //!
-//! gnn-benchmark's layout: `adj_indices`, `adj_indptr`, `adj_shape` are required, `adj_data` (absent: all weights 1) is not; features are
-//! `attr_*` in sparse rows or a dense `attr_matrix`, classes `labels` or, several per node, `labels_*` in sparse rows. The layouts of PyTorch
-//! Geometric (`edge_index`, `edge_weight`, `x`, `y`, `num_nodes`) and of the heterophilous sets (`edges`, `node_features`, `node_labels`) are
-//! read by these names. `train_mask`, `val_mask`, `test_mask` are optional. Other members are an error if they look like data of nodes, else a
-//! note. Numbers may be of any integer or float type, bool for masks; pickled objects are not read. A zip file with one such archive in
-//! it and nothing else is read as that.
+//! gnn-benchmark's layout: `adj_indices`, `adj_indptr`, `adj_shape` are required, `adj_data`
+//! (absent: all weights 1) is not; features are `attr_*` in sparse rows or a dense `attr_matrix`,
+//! classes `labels` or, several per node, `labels_*` in sparse rows. The layouts of PyTorch
+//! Geometric (`edge_index`, `edge_weight`, `x`, `y`, `num_nodes`) and of the heterophilous sets
+//! (`edges`, `node_features`, `node_labels`) are read by these names. `train_mask`, `val_mask`,
+//! `test_mask` are optional. Other members are an error if they look like data of nodes, else a
+//! note. Numbers may be of any integer or float type, bool for masks; pickled objects are not read.
+//! A zip file with one such archive in it and nothing else is read as that.
 
 mod members;
 
@@ -98,7 +100,8 @@ fn edges(members: &Members) -> Result<Edges, String> {
     }
     let ids = array.integers(member)?;
     let pairs: Vec<(i64, i64)> = match array.shape[..] {
-        // Two rows of ids, unless two pairs are written one a line, as only the heterophilous sets do.
+        // Two rows of ids, unless two pairs are written one a line, as only the heterophilous sets
+        // do.
         [2, n] if member == "edge_index" || n != 2 => (0..n).map(|at| (ids[at], ids[n + at])).collect(),
         [_, 2] => ids.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
         _ => {

@@ -117,7 +117,6 @@ impl Table {
     }
 }
 
-/// One record.
 pub(super) struct Row<'a> {
     table: &'a Table,
     fields: csv::ByteRecord,

@@ -18,7 +18,8 @@ impl Text {
         Text::wanted(path, Wanted::Text)
     }
 
-    /// As [`open`](Self::open); the message about a foreign format says how to write an edge list from it.
+    /// As [`open`](Self::open); the message about a foreign format says how to write an edge list
+    /// from it.
     pub(super) fn of_edges(path: &Path) -> Result<Text, DataError> {
         Text::wanted(path, Wanted::Edges)
     }
@@ -30,8 +31,8 @@ impl Text {
         })
     }
 
-    /// The lines with their numbers from 1, without line ends (LF or CRLF) and surrounding blanks; the blank lines at the
-    /// very end are left out.
+    /// The lines with their numbers from 1, without line ends (LF or CRLF) and surrounding blanks;
+    /// the blank lines at the very end are left out.
     ///
     /// # Errors
     /// Each item fails if its line is not UTF-8.
@@ -102,8 +103,8 @@ pub(super) fn shown(field: &str) -> String {
     format!("\"{}\"", short.escape_debug())
 }
 
-/// The fields of a line: separated by commas or semicolons where it has one, else by blanks; without quotes around them and
-/// without a comment that begins a field.
+/// The fields of a line: separated by commas or semicolons where it has one, else by blanks;
+/// without quotes around them and without a comment that begins a field.
 pub(crate) fn fields(line: &str) -> Vec<&str> {
     let comment = line
         .char_indices()

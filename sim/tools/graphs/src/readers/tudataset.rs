@@ -1,9 +1,12 @@
-//! Folders of the TUDataset collection: one `NAME_*.txt` file each for edges, membership, and labels.
+//! Folders of the TUDataset collection: one `NAME_*.txt` file each for edges, membership, and
+//! labels.
 //!
-//! `NAME_A.txt` (`i, j`, node ids from 1 over all graphs), `NAME_graph_indicator.txt` and `NAME_graph_labels.txt` are required;
-//! `NAME_node_labels.txt`, `NAME_edge_labels.txt` and `NAME_node_attributes.txt` are read where they exist. The collection
-//! stores every edge in both directions; graphs are undirected. Class numbers are the ranks of the values in the files, so any
-//! integer and any word is a class; several labels of one node are not read. A graph without a node cannot be written in this form and is refused.
+//! `NAME_A.txt` (`i, j`, node ids from 1 over all graphs), `NAME_graph_indicator.txt` and
+//! `NAME_graph_labels.txt` are required; `NAME_node_labels.txt`, `NAME_edge_labels.txt` and
+//! `NAME_node_attributes.txt` are read where they exist. The collection stores every edge in both
+//! directions; graphs are undirected. Class numbers are the ranks of the values in the files, so
+//! any integer and any word is a class; several labels of one node are not read. A graph without a
+//! node cannot be written in this form and is refused.
 
 use std::path::Path;
 
@@ -17,7 +20,6 @@ use crate::{Cleaned, DataError, Dataset, Features, Graph, GraphBuilder, Labels};
 /// What becomes a node's features.
 #[derive(Clone, Copy)]
 pub(crate) struct Brought {
-    /// Its attributes.
     pub(crate) attributes: bool,
     /// Behind these its labels, one-hot.
     pub(crate) labels: bool,
@@ -40,7 +42,10 @@ pub(crate) fn read_tudataset(name: &str, dir: &Path, brought: Brought) -> Result
         return Err(DataError::format(dir, rule));
     }
     if let Some(part) = missing {
-        let rule = format!("the folder has no `{name}_{part}.txt`; unpack the whole zip file of the set into it");
+        // A download that failed leaves such a folder, too.
+        let rule = format!(
+            "the folder has no `{name}_{part}.txt`\n  help: folkmoot data fetch {name}\n  or unpack the whole zip file of the set into it"
+        );
         return Err(DataError::format(dir, rule));
     }
     let mut dataset = Dataset {

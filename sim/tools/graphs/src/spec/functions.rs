@@ -1,19 +1,21 @@
-//! The published sets of function graphs: their binaries, and which folder serves which range of sizes.
+//! The published sets of function graphs: their binaries, and which folder serves which range of
+//! sizes.
 
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
 use crate::readers::{self, Binary, FunctionOptions};
 use crate::{CountScaling, DataDirs, DataError, Dataset};
 
 /// The sets of control-flow graphs that PPGM and the matching networks before it were measured on.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Functions {
-    /// 24 binaries: version 1.0.1f or 1.0.1u, for armeb, i586 or mips, at levels O0 to O3; 4,308 graphs of 50 to 200 blocks
-    /// of 338 functions, 15,800 of 20 to 200 of 1,073.
+    /// 24 binaries: version 1.0.1f or 1.0.1u, for armeb, i586 or mips, at levels O0 to O3; 4,308
+    /// graphs of 50 to 200 blocks of 338 functions, 15,800 of 20 to 200 of 1,073.
     OpenSSL,
-    /// 8 binaries: gcc or clang at levels O0 to O3; 10,824 graphs of 50 to 200 blocks of 3,178 functions. The public copy lacks both
-    /// at O0: 7,262 graphs of 2,365 functions, and notes say so.
+    /// 8 binaries: gcc or clang at levels O0 to O3; 10,824 graphs of 50 to 200 blocks of 3,178
+    /// functions. The public copy lacks both at O0: 7,262 graphs of 2,365 functions, and notes say
+    /// so.
     FFmpeg,
 }
 
@@ -74,7 +76,8 @@ impl Functions {
         binaries
     }
 
-    /// Reads the graphs of `n_nodes.0..=n_nodes.1` blocks from the narrowest folder at hand that has them all.
+    /// Reads the graphs of `n_nodes.0..=n_nodes.1` blocks from the narrowest folder at hand that
+    /// has them all.
     pub(super) fn load(
         self,
         n_nodes: (u32, u32),

@@ -8,7 +8,8 @@ use super::DatasetSpec;
 use crate::generators::{self, ControlFlow, DcSbm, N_COUNTS, Rmat};
 use crate::{CountScaling, DataError, Dataset, Features, Graph, GraphBuilder, Labels, Properties};
 
-/// Draws the graph of a generated data set; for any other there is nothing to draw, and the graph is empty.
+/// Draws the graph of a generated data set; for any other there is nothing to draw, and the graph
+/// is empty.
 pub(super) fn generate(spec: &DatasetSpec, rng: &mut SimRng) -> Result<Dataset, DataError> {
     match *spec {
         DatasetSpec::ErdosRenyi {

@@ -1,13 +1,13 @@
 //! The MoleculeNet sets: their files and columns.
 
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
 use super::DatasetSpec;
 use crate::readers::{self, MoleculeOptions, Tasks};
 use crate::{DataDirs, DataError, Dataset};
 
 /// The sets of MoleculeNet (Wu et al. 2018) that FGCL uses, spelled as the field does.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoleculeSet {
     /// Inhibitors of β-secretase 1: 1,513 molecules, 1 task, and the published split.
@@ -72,7 +72,7 @@ impl MoleculeSet {
 }
 
 /// What happens to rows whose SMILES text is no molecule.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invalid {
     /// They are left out, and a note names their lines.

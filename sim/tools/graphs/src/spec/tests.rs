@@ -213,7 +213,8 @@ fn classes_of_graphs_are_balanced_and_differ_in_how_degrees_are_spread() {
         let of_class = dataset.graphs.iter().zip(labels).filter(|(_, label)| **label == class);
         of_class.map(|(graph, _)| degree_stats(graph).max as f64).sum::<f64>() / count(class) as f64
     };
-    // The largest degree: near 5 or 6 on a ring, near 8 with independent edges, 10 and more at a hub.
+    // The largest degree: near 5 or 6 on a ring, near 8 with independent edges, 10 and more at a
+    // hub.
     assert!(largest(0) + 1.0 < largest(2) && largest(2) + 1.0 < largest(1));
     let edges: Vec<f64> = (0..3)
         .map(|class| {
@@ -229,7 +230,8 @@ fn classes_of_graphs_are_balanced_and_differ_in_how_degrees_are_spread() {
     assert_eq!(dataset.fingerprint(), again.fingerprint());
 }
 
-/// Marks of a node's own class are as frequent as asked for, the others too, within 4 standard errors; edges stay within classes.
+/// Marks of a node's own class are as frequent as asked for, the others too, within 4 standard
+/// errors; edges stay within classes.
 #[test]
 fn features_of_a_contextual_block_model_mark_classes() {
     let text = "ContextualSbm(n_nodes: 900, n_classes: 3, n_features: 31, mark_prob: 0.4, other_prob: 0.05)";
@@ -287,7 +289,8 @@ fn built_in_and_real_sets_load_by_their_cards() {
     assert_eq!(load("BlogCatalog").n_classes, 39);
 }
 
-/// Two molecules of one element each and a triangle without labels, as three sets: each has columns and classes of its own.
+/// Two molecules of one element each and a triangle without labels, as three sets: each has columns
+/// and classes of its own.
 #[test]
 fn several_sets_are_one_in_which_each_has_its_own() {
     let folder = Folder::new("spec-several");

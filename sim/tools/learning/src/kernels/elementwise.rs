@@ -18,7 +18,8 @@ pub(crate) enum Function {
     Tanh,
 }
 
-/// Whether each is a finite number. Looks at all, so that several are looked at at once: without its sign, what is none has the largest bits.
+/// Whether each is a finite number. Looks at all, so that several are looked at at once: without
+/// its sign, what is none has the largest bits.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn all_finite(values: &[f32]) -> bool {
     let largest = values.iter().fold(0, |largest, x| u32::max(largest, x.abs().to_bits()));
@@ -48,7 +49,8 @@ pub(crate) fn apply(function: Function, x: &[f32], y: &mut [f32]) {
     }
 }
 
-/// `gx_i += f'(x_i) gy_i`; the derivative of relu, leaky relu and abs at 0 is that from the left, for abs 0.
+/// `gx_i += f'(x_i) gy_i`; the derivative of relu, leaky relu and abs at 0 is that from the left,
+/// for abs 0.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn apply_back(function: Function, x: &[f32], y: &[f32], gy: &[f32], gx: &mut [f32]) {
     macro_rules! each {

@@ -1,18 +1,22 @@
-//! Exponential, logistic and hyperbolic functions in single precision, without tables, branches or the system's library.
+//! Exponential, logistic and hyperbolic functions in single precision, without tables, branches or
+//! the system's library.
 //!
-//! The polynomials are weighted least-squares fits, close to minimax, of the remainder after the leading terms.
+//! The polynomials are weighted least-squares fits, close to minimax, of the remainder after the
+//! leading terms.
 
 /// Below it, `e^x` is taken as 0; its values just above are still normal numbers.
 const LOWEST: f32 = -87.3;
 /// Above it, `e^x` is infinite.
 const HIGHEST: f32 = 88.722_83;
 
-/// `e^x`, with a relative error below 2e-7; 0 below −87.3, where single precision would lose digits.
+/// `e^x`, with a relative error below 2e-7; 0 below −87.3, where single precision would lose
+/// digits.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
     /// Adding it leaves the nearest integer in the low bits.
     const ROUND: f32 = 12_582_912.0;
-    // ln 2 in two parts, the first of so few digits that its product with an integer below 2^8 is exact.
+    // ln 2 in two parts, the first of so few digits that its product with an integer below 2^8 is
+    // exact.
     const LN_2_HIGH: f32 = 355.0 / 512.0;
     const LN_2_LOW: f32 = -2.121_944_4e-4;
     let cut = x.clamp(LOWEST, HIGHEST);

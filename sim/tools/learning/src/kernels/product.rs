@@ -1,7 +1,9 @@
-//! Products of dense matrices: for each element one ascending chain of `mul_add`, so the bits depend on no tile and no CPU.
+//! Products of dense matrices: for each element one ascending chain of `mul_add`, so the bits
+//! depend on no tile and no CPU.
 //!
-//! A tile is a few rows by a few registers of columns. A library would pack its operands into buffers that it allocates; the
-//! matrices here are small enough to stay in the cache as they are, and a step of a small model costs less than such calls.
+//! A tile is a few rows by a few registers of columns. A library would pack its operands into
+//! buffers that it allocates; the matrices here are small enough to stay in the cache as they are,
+//! and a step of a small model costs less than such calls.
 
 use multiversion::target::match_target;
 use multiversion::{multiversion, target};
@@ -58,7 +60,8 @@ pub(crate) fn product_transposed(shape: Shape, a: Rows<'_>, b: Rows<'_>, mut c: 
     }
 }
 
-/// Writes the transpose of `from`, of shape `(rows, columns)`, to `to`, of shape `(columns, rows)`, whatever its `add` says.
+/// Writes the transpose of `from`, of shape `(rows, columns)`, to `to`, of shape `(columns, rows)`,
+/// whatever its `add` says.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn transpose(from: Rows<'_>, rows: usize, columns: usize, to: RowsMut<'_>) {
     if rows < SIDE || columns < SIDE {
@@ -91,8 +94,9 @@ pub(crate) fn transpose(from: Rows<'_>, rows: usize, columns: usize, to: RowsMut
     }
 }
 
-/// The transpose of a block, given as its rows. Each half of a register takes four rows and turns four columns of them; written number
-/// by number, it compiles to as many moves, and given as one array it goes by way of memory.
+/// The transpose of a block, given as its rows. Each half of a register takes four rows and turns
+/// four columns of them; written number by number, it compiles to as many moves, and given as one
+/// array it goes by way of memory.
 #[target("x86_64+avx2")]
 #[inline]
 fn turned_in_lanes(rows: [&[f32; SIDE]; SIDE]) -> [[f32; SIDE]; SIDE] {
@@ -157,8 +161,9 @@ impl Left for Columns<'_> {
     }
 }
 
-/// Goes over the columns in panels, of which the last lies over the one before where it does not fill up: a panel's time is that of its
-/// registers, full or not, and what is computed twice is written once.
+/// Goes over the columns in panels, of which the last lies over the one before where it does not
+/// fill up: a panel's time is that of its registers, full or not, and what is computed twice is
+/// written once.
 #[inline(always)]
 fn panels<const WIDE: bool>(shape: Shape, a: impl Left, b: Rows<'_>, c: &mut RowsMut<'_>) {
     let mut j = 0;
@@ -181,7 +186,8 @@ fn panels<const WIDE: bool>(shape: Shape, a: impl Left, b: Rows<'_>, c: &mut Row
         panel!(32, 8, 16);
         panel!(16, 8, 8);
     } else {
-        // Twelve sums of the sixteen registers, but for one row, which has as many as its columns fill.
+        // Twelve sums of the sixteen registers, but for one row, which has as many as its columns
+        // fill.
         if shape.m <= 2 {
             panel!(64, 1, 63);
             panel!(32, 2, 31);
@@ -195,7 +201,8 @@ fn panels<const WIDE: bool>(shape: Shape, a: impl Left, b: Rows<'_>, c: &mut Row
     panel!(1, 8, 0);
 }
 
-/// Goes over the rows of a panel in tiles of at most `MOST`. Its first `done` columns are there already, none where it is `WHOLE`.
+/// Goes over the rows of a panel in tiles of at most `MOST`. Its first `done` columns are there
+/// already, none where it is `WHOLE`.
 #[inline(always)]
 fn blocks<const W: usize, const MOST: usize, const WHOLE: bool>(
     shape: Shape,
@@ -223,7 +230,8 @@ fn blocks<const W: usize, const MOST: usize, const WHOLE: bool>(
     block!(1);
 }
 
-/// The product of `R` rows with `W` columns from `j` on, written to `c` from `at` on but for the first `done` columns.
+/// The product of `R` rows with `W` columns from `j` on, written to `c` from `at` on but for the
+/// first `done` columns.
 #[inline(always)]
 fn tile<const R: usize, const W: usize, const WHOLE: bool>(
     a: impl Fn(usize) -> [f32; R],
@@ -234,7 +242,8 @@ fn tile<const R: usize, const W: usize, const WHOLE: bool>(
     at: usize,
     done: usize,
 ) {
-    /// Repeats `$body` for `$r` in `0..R`, as straight code: a loop of this size keeps its arrays out of the registers.
+    /// Repeats `$body` for `$r` in `0..R`, as straight code: a loop of this size keeps its arrays
+    /// out of the registers.
     macro_rules! unroll {
         ($r:ident, $body:expr) => {
             unroll!(@ $r, $body, 0 1 2 3 4 5 6 7)
@@ -260,7 +269,8 @@ fn tile<const R: usize, const W: usize, const WHOLE: bool>(
         unroll!(r, c.data[at + r * c.stride..][..W].copy_from_slice(&sums[r]));
         return;
     }
-    // By way of memory: an index that is known only now would keep the sums themselves out of the registers.
+    // By way of memory: an index that is known only now would keep the sums themselves out of the
+    // registers.
     let all = std::hint::black_box(sums);
     unroll!(r, c.data[at + r * c.stride..][done..W].copy_from_slice(&all[r][done..]));
 }
@@ -283,7 +293,8 @@ mod tests {
             .collect()
     }
 
-    /// All sizes from none to more than the widest tile: the very bits of the plain ascending chain.
+    /// All sizes from none to more than the widest tile: the very bits of the plain ascending
+    /// chain.
     #[test]
     fn products_have_the_bits_of_the_plain_loop() {
         for (m, k, n) in [

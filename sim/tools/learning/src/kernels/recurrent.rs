@@ -4,7 +4,8 @@ use multiversion::multiversion;
 
 use super::functions::{sigmoid, tanh};
 
-/// Opens the gates `(i, f, g, o)` in place, moves the cell, and writes its tanh and the hidden state.
+/// Opens the gates `(i, f, g, o)` in place, moves the cell, and writes its tanh and the hidden
+/// state.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn lstm_step(gates: &mut [f32], cell: &mut [f32], bent: &mut [f32], hidden: &mut [f32]) {
     let h = cell.len();
@@ -24,7 +25,8 @@ pub(crate) fn lstm_step(gates: &mut [f32], cell: &mut [f32], bent: &mut [f32], h
     }
 }
 
-/// What [`lstm_step`] left: open gates and the cell's tanh; and the cell before the step, empty for 0.
+/// What [`lstm_step`] left: open gates and the cell's tanh; and the cell before the step, empty for
+/// 0.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Open<'a> {
     pub(crate) gates: &'a [f32],
@@ -32,7 +34,8 @@ pub(crate) struct Open<'a> {
     pub(crate) before: &'a [f32],
 }
 
-/// From the gradients by hidden state and cell: those by the gates before they opened, and by the cell before the step.
+/// From the gradients by hidden state and cell: those by the gates before they opened, and by the
+/// cell before the step.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn lstm_step_back(open: &Open<'_>, by_hidden: &[f32], by_cell: &mut [f32], slopes: &mut [f32]) {
     let h = by_cell.len();

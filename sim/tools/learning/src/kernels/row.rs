@@ -113,7 +113,8 @@ pub(crate) fn add_shares(x: &[f32], total: f32, scale: f32, gx: &mut [f32]) {
     }
 }
 
-/// Writes `(x − mean) / sqrt(variance + epsilon)` and returns the last factor; the variance is that of the whole population.
+/// Writes `(x − mean) / sqrt(variance + epsilon)` and returns the last factor; the variance is that
+/// of the whole population.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn normalise(x: &[f32], epsilon: f32, y: &mut [f32]) -> f32 {
     let n = x.len() as f32;

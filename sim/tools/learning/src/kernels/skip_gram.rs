@@ -8,7 +8,8 @@ use super::LANES;
 /// The most outputs of one step: with more, the block would leave the registers.
 pub(crate) const MAX_OUTPUTS: usize = 8;
 
-/// Repeats `$body` for `$k` in `0..$n`, `$n <= 8`, as straight code: a loop of this size keeps its arrays out of the registers.
+/// Repeats `$body` for `$k` in `0..$n`, `$n <= 8`, as straight code: a loop of this size keeps its
+/// arrays out of the registers.
 macro_rules! unroll {
     ($n:ident, $k:ident, $body:expr) => {
         unroll!(@ $n, $k, $body, 0 1 2 3 4 5 6 7)
@@ -64,17 +65,20 @@ pub(crate) struct Step<'a> {
     /// The rows of the inputs that take part, possibly twice.
     pub(crate) contexts: &'a [u32],
     pub(crate) parameters: &'a [f32],
-    /// At least one and at most [`MAX_OUTPUTS`]; the value of each is its row of the parameters plus its row of the changes.
+    /// At least one and at most [`MAX_OUTPUTS`]; the value of each is its row of the parameters
+    /// plus its row of the changes.
     pub(crate) outputs: &'a [Output],
     pub(crate) rate: f32,
 }
 
-/// Adds `rate (label − σ(u · o)) o` to each input row `u`, and the sum of `rate (label − σ(u · o)) u` to the change of `o`.
+/// Adds `rate (label − σ(u · o)) o` to each input row `u`, and the sum of
+/// `rate (label − σ(u · o)) u` to the change of `o`.
 ///
 /// All scores are taken before any row moves.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn step(step: &Step<'_>, inputs: &mut [f32], changes: &mut [f32], scratch: &mut Scratch) {
-    // With 32 wide registers a whole chunk of the block stays in them, with 16 narrow ones half of it.
+    // With 32 wide registers a whole chunk of the block stays in them, with 16 narrow ones half of
+    // it.
     let wide = match_target! {
         "x86_64+avx2+fma+avx512f" => true,
         _ => false,
@@ -99,7 +103,8 @@ pub(crate) fn step(step: &Step<'_>, inputs: &mut [f32], changes: &mut [f32], scr
 }
 
 impl Step<'_> {
-    /// The step for `N` outputs, moving `W` values of a row at a time; the result does not depend on `W`.
+    /// The step for `N` outputs, moving `W` values of a row at a time; the result does not depend
+    /// on `W`.
     #[inline(always)]
     fn run<const N: usize, const W: usize>(&self, inputs: &mut [f32], changes: &mut [f32], scratch: &mut Scratch) {
         let stride = self.stride;
@@ -229,7 +234,8 @@ fn add_product<const W: usize>(mut sum: [f32; W], a: [f32; W], b: [f32; W]) -> [
 
 /// `1 / (1 + e^−x)`, with an absolute error below 2e-7; `x` is cut to ±30.
 ///
-/// `e^x` is `2^n 2^f` with `|f| <= 1/2` and a polynomial of degree 6 for `2^f`: no table and no branch.
+/// `e^x` is `2^n 2^f` with `|f| <= 1/2` and a polynomial of degree 6 for `2^f`: no table and no
+/// branch.
 #[inline(always)]
 pub(crate) fn sigmoid(x: f32) -> f32 {
     /// Adding it leaves the nearest integer in the low bits.
@@ -280,7 +286,8 @@ mod tests {
             let rows: Vec<Vec<f32>> = (0..n)
                 .map(|k| (0..stride).map(|i| value(7 * i + 11 * k + 3)).collect())
                 .collect();
-            // Output k has row n - 1 - k of the parameters and row k of the changes, which hold a part of it.
+            // Output k has row n - 1 - k of the parameters and row k of the changes, which hold a
+            // part of it.
             let part = |i: usize| value(i + 50) / 8.0;
             let parameters: Vec<f32> = (0..n * stride).map(|j| rows[n - 1 - j / stride][j % stride]).collect();
             let before: Vec<f32> = (0..n * stride).map(part).collect();

@@ -1,4 +1,5 @@
-//! Sums over the arcs of a graph, target by target and arc by arc, each one ascending chain of `mul_add`.
+//! Sums over the arcs of a graph, target by target and arc by arc, each one ascending chain of
+//! `mul_add`.
 
 use multiversion::multiversion;
 
@@ -34,7 +35,8 @@ impl<'a> Arcs<'a> {
     }
 }
 
-/// `y_t = Σ_e w_e x_s` over the arcs `e` into `t`, from `s`; the head's columns only. Adds to `y` if `add`.
+/// `y_t = Σ_e w_e x_s` over the arcs `e` into `t`, from `s`; the head's columns only. Adds to `y`
+/// if `add`.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn gather(arcs: &Arcs<'_>, x: &[f32], y: &mut [f32], add: bool) {
     match arcs.stride {
@@ -68,7 +70,8 @@ fn gather_all<const PLAIN: bool>(arcs: &Arcs<'_>, x: &[f32], y: &mut [f32], add:
     rest!(9 of 16 10 of 16 11 of 16 12 of 16 13 of 16 14 of 16 15 of 16);
 }
 
-/// `N` columns of the head from `j` on, in a register of `W` lanes: those beyond `N` read what follows and are forgotten.
+/// `N` columns of the head from `j` on, in a register of `W` lanes: those beyond `N` read what
+/// follows and are forgotten.
 #[inline(always)]
 fn gather_panel<const N: usize, const W: usize, const PLAIN: bool>(
     arcs: &Arcs<'_>,
@@ -99,7 +102,8 @@ fn gather_panel<const N: usize, const W: usize, const PLAIN: bool>(
     }
 }
 
-/// `gx_s += Σ_e w_e gy_t` over the arcs `e` from `s`, in the order of targets: the gradient of [`gather`] by its features.
+/// `gx_s += Σ_e w_e gy_t` over the arcs `e` from `s`, in the order of targets: the gradient of
+/// [`gather`] by its features.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn scatter(arcs: &Arcs<'_>, gy: &[f32], gx: &mut [f32]) {
     match arcs.stride {
@@ -150,7 +154,8 @@ fn scatter_any<const PLAIN: bool>(arcs: &Arcs<'_>, gy: &[f32], gx: &mut [f32]) {
     }
 }
 
-/// `gw_e += gy_t · x_s` for each arc: the gradient of [`gather`] by its weights, which `gw` is laid out like.
+/// `gw_e += gy_t · x_s` for each arc: the gradient of [`gather`] by its weights, which `gw` is laid
+/// out like.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn arc_products(arcs: &Arcs<'_>, gy: &[f32], x: &[f32], gw: &mut [f32]) {
     let (columns, width, first) = (arcs.columns, arcs.width, arcs.head * arcs.width);

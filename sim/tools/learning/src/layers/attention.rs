@@ -20,7 +20,6 @@ pub struct MultiHeadAttention {
     pub n_heads: usize,
 }
 
-/// What attention gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attended {
     /// `(n_queries, d)`
@@ -30,8 +29,8 @@ pub struct Attended {
 }
 
 impl MultiHeadAttention {
-    /// Adds `name.query`, `name.key` and `name.value`, by Glorot as one matrix of shape `(d, 3 d)` would be, and `name.output`,
-    /// uniform in ±`1 / sqrt(d)`; biases are 0.
+    /// Adds `name.query`, `name.key` and `name.value`, by Glorot as one matrix of shape `(d, 3 d)`
+    /// would be, and `name.output`, uniform in ±`1 / sqrt(d)`; biases are 0.
     ///
     /// # Panics
     /// If `d` is no multiple of `n_heads`.
@@ -54,8 +53,8 @@ impl MultiHeadAttention {
         }
     }
 
-    /// `query` has shape `(n_queries, d)`; `memory`, keys and values both, has shape `(n_keys, d)`. Keys that `ignored` marks are
-    /// padding and get no weight.
+    /// `query` has shape `(n_queries, d)`; `memory`, keys and values both, has shape `(n_keys, d)`.
+    /// Keys that `ignored` marks are padding and get no weight.
     pub fn forward(&self, tape: &mut Tape<'_>, query: Var, memory: Var, ignored: Option<&[bool]>) -> Attended {
         let query = self.query.forward(tape, query);
         // Weights that are all 0 have no sum to take the values' bias with.
@@ -70,7 +69,8 @@ impl MultiHeadAttention {
         }
     }
 
-    /// The same queries over several memories, each with a key at least: the outputs below each other, `(n · n_queries, d)`.
+    /// The same queries over several memories, each with a key at least: the outputs below each
+    /// other, `(n · n_queries, d)`.
     ///
     /// # Panics
     /// If there is no memory.
@@ -85,8 +85,8 @@ impl MultiHeadAttention {
         self.put_out(tape, mixed, asked)
     }
 
-    /// As many queries over each of several memories, which have a key at least: `queries` has shape `(n · n_queries, d)`, those of
-    /// the first memory first, as has the result.
+    /// As many queries over each of several memories, which have a key at least: `queries` has
+    /// shape `(n · n_queries, d)`, those of the first memory first, as has the result.
     ///
     /// # Panics
     /// If there is no memory, or their number does not divide that of queries.
@@ -114,9 +114,9 @@ impl MultiHeadAttention {
 
     /// Few queries are brought to the memory, many have it brought to them.
     ///
-    /// A score is `(q W_q) · (h W_k + b_k) = (q W_q W_kᵀ) · h +` a number that all keys share, which a softmax does not see; and a
-    /// mixture of values is `(Σ w_j h_j) W_v + b_v`. So the memory meets as many rows as heads have queries, not two matrices of
-    /// `d` columns.
+    /// A score is `(q W_q) · (h W_k + b_k) = (q W_q W_kᵀ) · h +` a number that all keys share,
+    /// which a softmax does not see; and a mixture of values is `(Σ w_j h_j) W_v + b_v`. So the
+    /// memory meets as many rows as heads have queries, not two matrices of `d` columns.
     fn ask(&self, tape: &mut Tape<'_>, query: Var) -> Asked {
         let (n_queries, d) = tape.shape(query);
         match self.n_heads * n_queries <= d {
@@ -153,7 +153,6 @@ impl MultiHeadAttention {
     }
 }
 
-/// Projected queries.
 #[derive(Clone, Copy)]
 enum Asked {
     /// To be compared to keys: `(n_queries, d)`.

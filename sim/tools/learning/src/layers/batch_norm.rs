@@ -15,7 +15,8 @@ pub enum Mode {
 
 /// Each column normalised to mean 0 and variance 1, then scaled and moved; ε = 1e-5.
 ///
-/// The running statistics are buffers of the model: they travel and are averaged with it, and no optimiser moves them.
+/// The running statistics are buffers of the model: they travel and are averaged with it, and no
+/// optimiser moves them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BatchNorm {
     /// `(1, n_columns)`, 1 at the start.
@@ -33,7 +34,8 @@ const EPSILON: f32 = 1e-5;
 const MOMENTUM: f32 = 0.1;
 
 impl BatchNorm {
-    /// Adds `name.weight` and `name.bias`, and the buffers `name.running_mean` and `name.running_var`.
+    /// Adds `name.weight` and `name.bias`, and the buffers `name.running_mean` and
+    /// `name.running_var`.
     pub fn new(layout: &mut Layout, name: &str, n_columns: usize) -> BatchNorm {
         BatchNorm {
             weight: layout.weight(format!("{name}.weight"), 1, n_columns, Init::Ones),

@@ -13,7 +13,8 @@ pub enum Heads {
     Mean,
 }
 
-/// With `h = x W` and weights `softmax_j LeakyReLU(a_src · h_j + a_dst · h_i)` for each head: the weighted sum of `h_j`, plus `b`.
+/// With `h = x W` and weights `softmax_j LeakyReLU(a_src · h_j + a_dst · h_i)` for each head: the
+/// weighted sum of `h_j`, plus `b`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gat {
     /// `(n_in, n_heads · n_out)`
@@ -33,7 +34,8 @@ pub struct Gat {
 }
 
 impl Gat {
-    /// Adds `name.weight`, `name.att_src` and `name.att_dst`, by Glorot, and `name.bias`, 0; the slope is 0.2.
+    /// Adds `name.weight`, `name.att_src` and `name.att_dst`, by Glorot, and `name.bias`, 0; the
+    /// slope is 0.2.
     pub fn new(layout: &mut Layout, name: &str, n_in: usize, n_out: usize, n_heads: usize, heads: Heads) -> Gat {
         let columns = match heads {
             Heads::Concat => n_heads * n_out,
@@ -50,7 +52,8 @@ impl Gat {
         }
     }
 
-    /// `(n, n_in)` to `(n, columns)`; `csr` holds the arcs and self loops, and its weights are not read.
+    /// `(n, n_in)` to `(n, columns)`; `csr` holds the arcs and self loops, and its weights are not
+    /// read.
     pub fn forward<'g>(&self, tape: &mut Tape<'g>, csr: &'g Csr, x: Var) -> Var {
         let h = tape.matmul(x, self.weight.var());
         let (source, target) = (

@@ -1,6 +1,7 @@
 //! Graph convolution.
 //!
-//! T. Kipf and M. Welling. Semi-Supervised Classification with Graph Convolutional Networks. ICLR 2017, equation 2.
+//! T. Kipf and M. Welling. Semi-Supervised Classification with Graph Convolutional Networks. ICLR
+//! 2017, equation 2.
 
 use crate::{Adjacency, Init, Layout, Parameter, Tape, Var};
 
@@ -43,13 +44,15 @@ impl Gcn {
         self.apply(tape, adjacency, x, true)
     }
 
-    /// The rest of a layer whose sums `S x` are known, through a relu if asked for; it has the bits of the whole layer where that
-    /// sums before it multiplies, which is where [`sums_first`](Self::sums_first) says so.
+    /// The rest of a layer whose sums `S x` are known, through a relu if asked for; it has the bits
+    /// of the whole layer where that sums before it multiplies, which is where
+    /// [`sums_first`](Self::sums_first) says so.
     pub fn forward_from_sums(&self, tape: &mut Tape<'_>, sums: Var, relu: bool) -> Var {
         tape.linear(sums, self.weight.var(), self.bias.map(Parameter::var), relu)
     }
 
-    /// Whether a layer from `n_in` to `n_out` sums over neighbours before it multiplies: the narrower side travels along the arcs.
+    /// Whether a layer from `n_in` to `n_out` sums over neighbours before it multiplies: the
+    /// narrower side travels along the arcs.
     pub fn sums_first(n_in: usize, n_out: usize) -> bool {
         n_in <= n_out
     }

@@ -1,6 +1,7 @@
 //! The first-order k-GNN.
 //!
-//! C. Morris et al. Weisfeiler and Leman Go Neural: Higher-order Graph Neural Networks. AAAI 2019, equation 5.
+//! C. Morris et al. Weisfeiler and Leman Go Neural: Higher-order Graph Neural Networks. AAAI 2019,
+//! equation 5.
 
 use super::Linear;
 use crate::{Adjacency, Layout, Tape, Var};

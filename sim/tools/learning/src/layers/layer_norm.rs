@@ -22,7 +22,6 @@ impl LayerNorm {
         }
     }
 
-    /// The shape stays.
     pub fn forward(&self, tape: &mut Tape<'_>, x: Var) -> Var {
         let normal = tape.normalise_rows(x, 1e-5);
         let scaled = tape.multiply_row(normal, self.weight.var());

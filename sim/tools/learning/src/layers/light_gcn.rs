@@ -1,6 +1,7 @@
 //! Propagation without weights.
 //!
-//! X. He et al. LightGCN: Simplifying and Powering Graph Convolution Network for Recommendation. SIGIR 2020, equations 3 and 4.
+//! X. He et al. LightGCN: Simplifying and Powering Graph Convolution Network for Recommendation.
+//! SIGIR 2020, equations 3 and 4.
 
 use crate::{Adjacency, Tape, Var};
 

@@ -4,7 +4,8 @@
 
 use crate::{Init, Layout, Parameter, Tape, Var};
 
-/// One direction: `gates = x W_ih + b_ih + h W_hh + b_hh`, in the order input, forget, cell, output.
+/// One direction: `gates = x W_ih + b_ih + h W_hh + b_hh`, in the order input, forget, cell,
+/// output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Direction {
     /// `(n_in, 4 n_hidden)`
@@ -27,7 +28,8 @@ pub struct Lstm {
 }
 
 impl Lstm {
-    /// Adds `name.weight_ih`, `name.weight_hh`, `name.bias_ih` and `name.bias_hh`, all uniform in ±`1 / sqrt(n_hidden)`.
+    /// Adds `name.weight_ih`, `name.weight_hh`, `name.bias_ih` and `name.bias_hh`, all uniform in
+    /// ±`1 / sqrt(n_hidden)`.
     pub fn new(layout: &mut Layout, name: &str, n_in: usize, n_hidden: usize) -> Lstm {
         let forwards = Direction::new(layout, name, "", n_in, n_hidden);
         Lstm {
@@ -46,8 +48,9 @@ impl Lstm {
         }
     }
 
-    /// The states of one or both directions: `x` has shape `(n_steps · n_sequences, n_in)`, step after step, each result
-    /// `(n_steps · n_sequences, n_hidden)` in the same order; see [`Tape::lstm`].
+    /// The states of one or both directions: `x` has shape `(n_steps · n_sequences, n_in)`, step
+    /// after step, each result `(n_steps · n_sequences, n_hidden)` in the same order; see
+    /// [`Tape::lstm`].
     pub fn states(&self, tape: &mut Tape<'_>, x: Var, n_steps: usize) -> (Var, Option<Var>) {
         let forwards = self.forwards.states(tape, x, n_steps, false);
         (
@@ -56,7 +59,8 @@ impl Lstm {
         )
     }
 
-    /// Each sequence's last state, that of the backward direction beside it: `(n_sequences, n_hidden)` or twice as wide.
+    /// Each sequence's last state, that of the backward direction beside it:
+    /// `(n_sequences, n_hidden)` or twice as wide.
     pub fn last(&self, tape: &mut Tape<'_>, x: Var, n_steps: usize) -> Var {
         let (forwards, backwards) = self.states(tape, x, n_steps);
         let n_sequences = tape.shape(forwards).0 / n_steps;

@@ -5,16 +5,15 @@ use crate::{Tape, Var};
 /// How the rows of a graph's nodes become one row; of no nodes it is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Readout {
-    /// Their sum.
     Sum,
-    /// Their mean.
     Mean,
     /// The largest of each column.
     Max,
 }
 
 impl Readout {
-    /// Graph `i` has the rows `bounds[i]..bounds[i + 1]`, or all if there are no bounds; shape `(n_graphs, columns)`.
+    /// Graph `i` has the rows `bounds[i]..bounds[i + 1]`, or all if there are no bounds; shape
+    /// `(n_graphs, columns)`.
     ///
     /// # Panics
     /// If the bounds do not ascend from 0 to the number of rows.

@@ -1,6 +1,7 @@
 //! GraphSAGE with the mean of neighbours.
 //!
-//! W. Hamilton, R. Ying and J. Leskovec. Inductive Representation Learning on Large Graphs. NIPS 2017, algorithm 1.
+//! W. Hamilton, R. Ying and J. Leskovec. Inductive Representation Learning on Large Graphs. NIPS
+//! 2017, algorithm 1.
 
 use super::Linear;
 use crate::{Adjacency, Layout, Tape, Var};

@@ -1,13 +1,14 @@
 //! Two channels: what nodes bring, and the structure about them.
 //!
-//! Y. Tan, Y. Liu, G. Long, J. Jiang, Q. Lu, C. Zhang. Federated Learning on Non-IID Graphs via Structural Knowledge Sharing. AAAI 2023, section 4.
-//! <https://arxiv.org/abs/2211.13009>
+//! Y. Tan, Y. Liu, G. Long, J. Jiang, Q. Lu, C. Zhang. Federated Learning on Non-IID Graphs via
+//! Structural Knowledge Sharing. AAAI 2023, section 4. <https://arxiv.org/abs/2211.13009>
 
 use super::{Gin, Linear, Mode};
 use crate::{Adjacency, Csr, Layout, Tape, Var};
 
-/// `h' = GIN([h ‖ s])` and `s' = tanh(Â s W + b)`, side by side, with `Â = D̃^-1/2 (A + I) D̃^-1/2`. A first layer maps what comes in to the widths of the
-/// channels before.
+/// `h' = GIN([h ‖ s])` and `s' = tanh(Â s W + b)`, side by side, with
+/// `Â = D̃^-1/2 (A + I) D̃^-1/2`. A first layer maps what comes in to the widths of the channels
+/// before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Structured {
     /// Maps of a first layer, of the features and of the structure.
@@ -21,8 +22,9 @@ pub struct Structured {
 }
 
 impl Structured {
-    /// Adds `name.nn` and `name.structure.gcn` between channels of `width` columns each, and for a first layer, which gets `first` columns of features
-    /// and of structure, `name.embed` and `name.structure.embed`.
+    /// Adds `name.nn` and `name.structure.gcn` between channels of `width` columns each, and for a
+    /// first layer, which gets `first` columns of features and of structure, `name.embed` and
+    /// `name.structure.embed`.
     pub fn new(layout: &mut Layout, name: &str, first: Option<[usize; 2]>, width: usize) -> Structured {
         let embed = first.map(|[features, structure]| {
             [
@@ -38,7 +40,8 @@ impl Structured {
         }
     }
 
-    /// `(n, features + structure)`, or fewer columns if they overlap, to `(n, 2 width)`, the features through a relu; `csr` has an entry of 1 for each arc.
+    /// `(n, features + structure)`, or fewer columns if they overlap, to `(n, 2 width)`, the
+    /// features through a relu; `csr` has an entry of 1 for each arc.
     pub fn forward<'g>(&self, tape: &mut Tape<'g>, csr: &'g Csr, x: Var, mode: Mode) -> Var {
         let [features, structure] = self.n_in;
         let mut h = tape.slice_columns(x, 0, features);

@@ -1,4 +1,5 @@
-//! What the golden vectors of layers do not say: norms, dense against sparse, batches against single graphs, training.
+//! What the golden vectors of layers do not say: norms, dense against sparse, batches against
+//! single graphs, training.
 
 use folkmoot_draws::{Rng, SeedableRng, SimRng};
 
@@ -252,7 +253,8 @@ fn a_layer_from_kept_sums_has_the_bits_of_the_whole_layer() {
     assert!(batch.neighbour_sums(&mut Tape::new()).is_none());
 }
 
-/// Whatever a layer begins with, and whatever is no number: the bits of the layer that reads every feature.
+/// Whatever a layer begins with, and whatever is no number: the bits of the layer that reads every
+/// feature.
 #[test]
 fn a_layer_of_scarce_features_has_the_bits_of_the_whole_layer() {
     for (n_in, n_out) in [(70, 16), (300, 7), (64, 64), (90, 33)] {
@@ -384,7 +386,8 @@ fn graphs_of_no_and_of_one_node_pass_through_every_layer() {
     }
 }
 
-/// Few queries have the memory read as it is, many have keys and values made of it; the results differ by rounding alone.
+/// Few queries have the memory read as it is, many have keys and values made of it; the results
+/// differ by rounding alone.
 #[test]
 fn attention_gives_few_queries_and_many_the_same() {
     let (d, n_heads, n_keys) = (12, 3, 7);

@@ -42,7 +42,6 @@ impl Corpus {
         corpus
     }
 
-    /// Appends a sentence.
     pub fn push(&mut self, sentence: impl IntoIterator<Item = u32>) {
         self.tokens.extend(sentence);
         self.offsets.push(self.tokens.len());

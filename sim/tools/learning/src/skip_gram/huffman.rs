@@ -12,7 +12,8 @@ pub(super) struct Huffman {
 }
 
 impl Huffman {
-    /// The tree for these counts. The two lightest nodes join first; among equals, vertices by id, then inner nodes by age.
+    /// The tree for these counts. The two lightest nodes join first; among equals, vertices by id,
+    /// then inner nodes by age.
     pub(super) fn new(counts: &[u64]) -> Huffman {
         let n = counts.len();
         let mut heap: BinaryHeap<Reverse<(u64, usize)>> = counts
@@ -59,7 +60,8 @@ mod tests {
 
     #[test]
     fn the_tree_of_five_counts_is_the_one_by_hand() {
-        // 1 + 1 → node 0 (2); 2 + node 0 → node 1 (4); 3 + node 1 → node 2 (7); node 2 + 9 → node 3, the root.
+        // 1 + 1 → node 0 (2); 2 + node 0 → node 1 (4); 3 + node 1 → node 2 (7); node 2 + 9 → node
+        // 3, the root.
         let tree = Huffman::new(&[9, 1, 3, 1, 2]);
         assert_eq!(tree.path(0), [(3, true)]);
         assert_eq!(tree.path(2), [(3, false), (2, false)]);

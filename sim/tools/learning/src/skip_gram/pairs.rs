@@ -1,12 +1,15 @@
 //! Skip-gram: which vertices of a walk are each other's context.
 //!
-//! T. Mikolov et al. Efficient Estimation of Word Representations in Vector Space. 2013; on walks: B. Perozzi, R.
-//! Al-Rfou and S. Skiena. DeepWalk: Online Learning of Social Representations. KDD 2014.
+//! T. Mikolov et al. Efficient Estimation of Word Representations in Vector Space. 2013; on walks:
+//! B. Perozzi, R. Al-Rfou and S. Skiena. DeepWalk: Online Learning of Social Representations. KDD
+//! 2014.
 
-/// All pairs `(center, context)` of a walk: the vertices at positions `i != j` with `|i - j| <= window`.
+/// All pairs `(center, context)` of a walk: the vertices at positions `i != j` with
+/// `|i - j| <= window`.
 ///
-/// `walk` has shape `(length,)`. Pairs come by ascending position of the centre, then of the context. Positions count,
-/// not vertices: a walk that returns gives the pair of a vertex with itself.
+/// `walk` has shape `(length,)`. Pairs come by ascending position of the centre, then of the
+/// context. Positions count, not vertices: a walk that returns gives the pair of a vertex with
+/// itself.
 ///
 /// # Complexity
 ///

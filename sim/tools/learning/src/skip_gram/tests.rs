@@ -37,7 +37,8 @@ fn train(settings: &SkipGram, corpus: &Corpus, n_vertices: u32) -> Embeddings {
 
 #[test]
 fn results_have_the_same_bits_for_any_number_of_threads() {
-    // A flat law over many vertices, so that rounds have many units; one long sentence, which is cut.
+    // A flat law over many vertices, so that rounds have many units; one long sentence, which is
+    // cut.
     let mut rng = SimRng::seed_from_u64(1);
     let mut corpus = Corpus::new();
     for length in [30; 200].into_iter().chain([500, 0, 1]) {
@@ -225,7 +226,8 @@ fn what_cannot_be_trained_is_an_error() {
     assert_eq!(SkipGram::default().broken(), []);
 }
 
-/// Rows padded to whole registers and groups of outputs do not show: any dimension and number of negatives trains.
+/// Rows padded to whole registers and groups of outputs do not show: any dimension and number of
+/// negatives trains.
 #[test]
 fn odd_sizes_train() {
     let corpus = communities(20);

@@ -1,4 +1,5 @@
-//! Rounds: units in parallel against the same parameters, then their changes, row by row in the order of units.
+//! Rounds: units in parallel against the same parameters, then their changes, row by row in the
+//! order of units.
 
 use folkmoot_draws::{Alias, Rng, SeedableRng, SimRng, unit_f32};
 use folkmoot_parts::Value;
@@ -21,7 +22,8 @@ const ROUND_REPEATS: f64 = 8.0;
 /// How many blocks of rows take up changes in parallel.
 const ROW_BLOCKS: usize = 16;
 
-/// The parameters: the vertices' inputs, then their outputs, then the outputs of the tree's inner nodes.
+/// The parameters: the vertices' inputs, then their outputs, then the outputs of the tree's inner
+/// nodes.
 pub(super) struct Model {
     dim: usize,
     n_vertices: usize,
@@ -47,7 +49,6 @@ impl Model {
         }
     }
 
-    /// The vertices' inputs.
     pub(super) fn embeddings(&self) -> Embeddings {
         let rows = self.rows.chunks_exact(self.stride).take(self.n_vertices);
         let values = rows.flat_map(|row| &row[..self.dim]).copied().collect();

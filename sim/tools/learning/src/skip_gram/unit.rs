@@ -31,7 +31,8 @@ pub(super) struct Piece {
 
 /// The rows that a unit touches and how it changes them.
 ///
-/// Slots come in order of first use: first the inputs, which hold values while the unit works, then the outputs, which hold changes.
+/// Slots come in order of first use: first the inputs, which hold values while the unit works, then
+/// the outputs, which hold changes.
 #[derive(Debug, Default)]
 pub(super) struct Unit {
     /// The parameter row of each slot.
@@ -121,7 +122,8 @@ impl Unit {
         self.outputs.push(Output { row, slot, positive });
     }
 
-    /// One step of the contexts `which` against all outputs, in groups of equal size: each group sees what those before it left.
+    /// One step of the contexts `which` against all outputs, in groups of equal size: each group
+    /// sees what those before it left.
     fn step(&mut self, stride: usize, n_inputs: usize, parameters: &[f32], rate: f32, which: Range<usize>) {
         if which.is_empty() || self.outputs.is_empty() {
             return;

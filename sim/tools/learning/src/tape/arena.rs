@@ -22,7 +22,8 @@ pub(super) struct Entry<'g> {
     pub(super) place: Place<'g>,
     /// Floats behind the value that its gradient needs.
     pub(super) aux: u32,
-    /// The value whose gradient this one is a part of: its own index, or for a view that of what it shows.
+    /// The value whose gradient this one is a part of: its own index, or for a view that of what it
+    /// shows.
     pub(super) root: u32,
     pub(super) needs_gradient: bool,
     /// Whether something has been added to its gradient.
@@ -116,7 +117,8 @@ impl<'g> Tape<'g> {
         }
     }
 
-    /// Moves a buffer towards what a value's auxiliary floats hold: `buffer += momentum (new − buffer)`.
+    /// Moves a buffer towards what a value's auxiliary floats hold:
+    /// `buffer += momentum (new − buffer)`.
     pub(super) fn blend(&mut self, buffer: Parameter, momentum: f32, new: impl Fn(&[f32], usize) -> f32, from: Var) {
         self.model_is_finite = None;
         let source = self.entries[from.0 as usize];

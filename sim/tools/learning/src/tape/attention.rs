@@ -1,7 +1,8 @@
-//! The two products of scaled dot-product attention, head by head (A. Vaswani et al. 2017, section 3.2).
+//! The two products of scaled dot-product attention, head by head (A. Vaswani et al. 2017, section
+//! 3.2).
 //!
-//! Head `h` of `n_heads` has the `h`-th of as many equal blocks of columns. Weights stand head after head: row
-//! `h · n_queries + i` holds those of query `i`.
+//! Head `h` of `n_heads` has the `h`-th of as many equal blocks of columns. Weights stand head
+//! after head: row `h · n_queries + i` holds those of query `i`.
 
 use super::backward::Back;
 use super::op::Op;
@@ -66,7 +67,8 @@ impl Head {
 }
 
 impl Tape<'_> {
-    /// `q_i · k_j / sqrt(width)` for each head: shapes `(n_queries, d)` and `(n_keys, d)` give `(n_heads · n_queries, n_keys)`.
+    /// `q_i · k_j / sqrt(width)` for each head: shapes `(n_queries, d)` and `(n_keys, d)` give
+    /// `(n_heads · n_queries, n_keys)`.
     ///
     /// # Panics
     /// If the shapes do not fit.
@@ -100,7 +102,8 @@ impl Tape<'_> {
         var
     }
 
-    /// `Σ_j w_ij v_j` for each head, side by side: shapes `(n_heads · n_queries, n_keys)` and `(n_keys, d)` give `(n_queries, d)`.
+    /// `Σ_j w_ij v_j` for each head, side by side: shapes `(n_heads · n_queries, n_keys)` and
+    /// `(n_keys, d)` give `(n_queries, d)`.
     ///
     /// # Panics
     /// If the shapes do not fit.

@@ -1,4 +1,5 @@
-//! The way back: every operation that matters, in reverse order, adds to the gradients of its operands.
+//! The way back: every operation that matters, in reverse order, adds to the gradients of its
+//! operands.
 
 use super::op::Op;
 use super::products::Turned;

@@ -3,10 +3,12 @@
 use super::{Tape, Var};
 
 impl<'g> Tape<'g> {
-    /// InfoNCE of one anchor: `−ln (e^(s⁺/τ) / Σ e^(s/τ))`, `s` the cosines of `anchor` with `positive` and each row of `negatives`.
+    /// InfoNCE of one anchor: `−ln (e^(s⁺/τ) / Σ e^(s/τ))`, `s` the cosines of `anchor` with
+    /// `positive` and each row of `negatives`.
     ///
-    /// Shapes `(1, d)`, `(1, d)` and `(k, d)`. The sum goes over the positive and the negatives (A. van den Oord et al. 2018,
-    /// equation 4), or without `include_positive` over the negatives alone; the loss may then be negative.
+    /// Shapes `(1, d)`, `(1, d)` and `(k, d)`. The sum goes over the positive and the negatives (A.
+    /// van den Oord et al. 2018, equation 4), or without `include_positive` over the negatives
+    /// alone; the loss may then be negative.
     ///
     /// # Panics
     /// If the shapes do not fit, `temperature` is not above 0, or there is nothing to sum over.

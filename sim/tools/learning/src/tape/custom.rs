@@ -82,7 +82,6 @@ impl<'c, 'a> Backward<'c, 'a, '_> {
     }
 }
 
-/// A recorded call.
 #[derive(Clone, Copy)]
 pub(super) struct Custom<'g> {
     function: &'g dyn Function,

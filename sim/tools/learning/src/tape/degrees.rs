@@ -9,9 +9,11 @@ use crate::csr::{Csr, factor};
 use crate::kernels::{elementwise, row};
 
 impl<'g> Tape<'g> {
-    /// `D^−1/2 A D^−1/2` on the arcs of a graph, for weights of shape `(n_entries, 1)`; `D` holds the degrees of the targets.
+    /// `D^−1/2 A D^−1/2` on the arcs of a graph, for weights of shape `(n_entries, 1)`; `D` holds
+    /// the degrees of the targets.
     ///
-    /// Self loops are arcs as others are: put them in with [`Csr::with_self_loops`], and their 1 into the weights.
+    /// Self loops are arcs as others are: put them in with [`Csr::with_self_loops`], and their 1
+    /// into the weights.
     ///
     /// # Panics
     /// If the matrix is not square or the shapes do not fit.
@@ -39,8 +41,9 @@ impl<'g> Tape<'g> {
         var
     }
 
-    /// `D^−1/2 (A + I) D^−1/2` for a dense square matrix, or for each of several (see [`Blocks`](super::Adjacency::Blocks)); `D` holds the
-    /// sums of rows under `rule`. Without `self_loops`, `I` is left out.
+    /// `D^−1/2 (A + I) D^−1/2` for a dense square matrix, or for each of several (see
+    /// [`Blocks`](super::Adjacency::Blocks)); `D` holds the sums of rows under `rule`. Without
+    /// `self_loops`, `I` is left out.
     ///
     /// # Panics
     /// If the shapes do not fit.
@@ -94,7 +97,8 @@ impl<'g> Tape<'g> {
         self.add(a, identity)
     }
 
-    /// The degrees by which [`normalise_arcs`](Self::normalise_arcs) or [`normalise_dense`](Self::normalise_dense) divided.
+    /// The degrees by which [`normalise_arcs`](Self::normalise_arcs) or
+    /// [`normalise_dense`](Self::normalise_dense) divided.
     ///
     /// # Panics
     /// If `normal` is the result of neither.
@@ -109,7 +113,8 @@ impl<'g> Tape<'g> {
     }
 }
 
-/// With `y_e = w_e f_t f_s` and `f = d^−1/2`: by `w_e` it is `f_t f_s`, by a degree `−½ f³` times what its factor meets.
+/// With `y_e = w_e f_t f_s` and `f = d^−1/2`: by `w_e` it is `f_t f_s`, by a degree `−½ f³` times
+/// what its factor meets.
 pub(super) fn normalise_arcs_back(back: &mut Back<'_, '_>, csr: &Csr, weights: Var, rule: DegreeRule, gy: &[f32]) {
     let (values, (_, degrees)) = (back.value(weights), back.result());
     let mut by_degree = std::mem::take(back.scratch);

@@ -7,7 +7,8 @@ use crate::csr::Csr;
 use crate::kernels::{elementwise, row};
 
 impl<'g> Tape<'g> {
-    /// `a_s + b_t` for each arc from `s` to `t`: shapes `(sources, heads)` and `(targets, heads)` give `(n_entries, heads)`.
+    /// `a_s + b_t` for each arc from `s` to `t`: shapes `(sources, heads)` and `(targets, heads)`
+    /// give `(n_entries, heads)`.
     ///
     /// # Panics
     /// If the shapes do not fit.
@@ -38,7 +39,8 @@ impl<'g> Tape<'g> {
         var
     }
 
-    /// The softmax over the arcs into each target, for each head (P. Veličković et al. 2018, equation 2).
+    /// The softmax over the arcs into each target, for each head (P. Veličković et al. 2018,
+    /// equation 2).
     ///
     /// # Panics
     /// If `x` has not shape `(n_entries, heads)`.

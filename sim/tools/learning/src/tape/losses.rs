@@ -6,7 +6,8 @@ use super::{Tape, Var};
 use crate::kernels::{functions, row};
 
 impl<'g> Tape<'g> {
-    /// The mean of `−ln softmax(logits_i)[label_i]` over the rows, or those that `mask` marks; 0 if there are none.
+    /// The mean of `−ln softmax(logits_i)[label_i]` over the rows, or those that `mask` marks; 0 if
+    /// there are none.
     ///
     /// # Panics
     /// If the lengths differ, or a label is not below the number of columns.
@@ -19,7 +20,8 @@ impl<'g> Tape<'g> {
             "labels lie below {columns}"
         );
         let needs = self.needs_gradient(logits);
-        // Behind the loss: for each row the logarithm of the sum, and last the number of rows that count.
+        // Behind the loss: for each row the logarithm of the sum, and last the number of rows that
+        // count.
         let var = self.push_with(Op::CrossEntropy { logits, labels, mask }, 1, 1, needs, rows + 1);
         let to = self.open(var);
         let logits = to.operand(logits);
@@ -36,7 +38,8 @@ impl<'g> Tape<'g> {
         var
     }
 
-    /// The mean of `ln(1 + e^x) − target x` over the elements, or those that `mask` marks; 0 if there are none.
+    /// The mean of `ln(1 + e^x) − target x` over the elements, or those that `mask` marks; 0 if
+    /// there are none.
     ///
     /// Targets are probabilities, usually 0 or 1.
     ///

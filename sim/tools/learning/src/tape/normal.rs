@@ -28,7 +28,8 @@ impl Tape<'_> {
         var
     }
 
-    /// `(x_j − mean_j) / sqrt(variance_j + epsilon)` for each column `x_j` (S. Ioffe and C. Szegedy 2015, algorithm 1).
+    /// `(x_j − mean_j) / sqrt(variance_j + epsilon)` for each column `x_j` (S. Ioffe and C. Szegedy
+    /// 2015, algorithm 1).
     ///
     /// # Panics
     /// If there are no rows.
@@ -57,8 +58,8 @@ impl Tape<'_> {
         var
     }
 
-    /// Moves running statistics towards those of [`normalise_columns`](Self::normalise_columns)'s result `normal`:
-    /// `running += momentum (new − running)`, with the unbiased variance.
+    /// Moves running statistics towards those of [`normalise_columns`](Self::normalise_columns)'s
+    /// result `normal`: `running += momentum (new − running)`, with the unbiased variance.
     ///
     /// # Panics
     /// If `normal` is no such result, or the buffers' lengths differ from its columns.
@@ -82,7 +83,8 @@ impl Tape<'_> {
         self.blend(variance, momentum, |aux, j| unbiased * aux[columns + j], normal);
     }
 
-    /// `(x_i − mean) / sqrt(variance + epsilon)` for each row `x_i`, by given statistics of shape `(1, columns)`, which get no gradient.
+    /// `(x_i − mean) / sqrt(variance + epsilon)` for each row `x_i`, by given statistics of shape
+    /// `(1, columns)`, which get no gradient.
     ///
     /// # Panics
     /// If the shapes do not fit.

@@ -10,7 +10,6 @@ use crate::kernels::elementwise;
 /// How a value came about. Shapes and places are in its entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Op<'g> {
-    /// Given from outside.
     Leaf,
     /// The same, with the numbers that are not 0.
     Scarce(&'g Csr),
@@ -76,7 +75,6 @@ pub(super) enum Op<'g> {
         variance: Var,
         epsilon: f32,
     },
-    /// Sums over arcs.
     Propagate {
         csr: &'g Csr,
         weights: Weights,
@@ -137,7 +135,6 @@ pub(super) enum Op<'g> {
         value: Var,
         n_heads: u32,
     },
-    /// A recurrence.
     Lstm {
         gates: Var,
         w: Var,

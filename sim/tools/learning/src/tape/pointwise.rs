@@ -137,7 +137,8 @@ impl Tape<'_> {
         self.apply(Function::Square, x)
     }
 
-    /// Each element is 0 with probability `drop_prob`, otherwise divided by `1 − drop_prob` (N. Srivastava et al. 2014, inverted).
+    /// Each element is 0 with probability `drop_prob`, otherwise divided by `1 − drop_prob` (N.
+    /// Srivastava et al. 2014, inverted).
     ///
     /// # Panics
     /// If `drop_prob` is not in `0..1`.
@@ -148,8 +149,8 @@ impl Tape<'_> {
         self.masked(x, drop_prob, |mask| fill_mask(mask, drop_prob, rng))
     }
 
-    /// [`dropout`](Self::dropout) of the rows `of` an `x` of `n_all` rows, ascending, where it is these rows alone: their bits, and the stream
-    /// after it, are those of the whole.
+    /// [`dropout`](Self::dropout) of the rows `of` an `x` of `n_all` rows, ascending, where it is
+    /// these rows alone: their bits, and the stream after it, are those of the whole.
     ///
     /// # Panics
     /// If the probability is not in `0..1`, or `of` has another length than `x`.
@@ -190,7 +191,8 @@ impl Tape<'_> {
     }
 }
 
-/// Draws a word for each number of a mask: 0 for what is dropped, else what the rest is multiplied by.
+/// Draws a word for each number of a mask: 0 for what is dropped, else what the rest is multiplied
+/// by.
 fn fill_mask(mask: &mut [f32], drop_prob: f32, rng: &mut SimRng) {
     let (threshold, kept) = ((f64::from(drop_prob) * 4_294_967_296.0) as u64, 1.0 / (1.0 - drop_prob));
     let mut words = [0; 256];

@@ -39,7 +39,8 @@ impl Tape<'_> {
         var
     }
 
-    /// `x w + bias`, then `max(·, 0)` if `relu`; shapes `(m, k)`, `(k, n)` and `(1, n)` give `(m, n)`.
+    /// `x w + bias`, then `max(·, 0)` if `relu`; shapes `(m, k)`, `(k, n)` and `(1, n)` give
+    /// `(m, n)`.
     ///
     /// # Panics
     /// If the shapes do not fit.
@@ -67,8 +68,8 @@ impl Tape<'_> {
 }
 
 impl<'g> Tape<'g> {
-    /// The numbers of `a` that are not 0, where they are known and all that a product with `b` needs: a factor that is no finite number
-    /// makes more of a 0.
+    /// The numbers of `a` that are not 0, where they are known and all that a product with `b`
+    /// needs: a factor that is no finite number makes more of a 0.
     fn nonzeros_for(&mut self, a: Var, b: Var) -> Option<&'g Csr> {
         let Op::Scarce(nonzeros) = self.entries[a.0 as usize].op else {
             return None;
@@ -88,8 +89,9 @@ impl<'g> Tape<'g> {
 
 /// `c = a b`, by the numbers of `a` that are not 0 where it is given these.
 ///
-/// Each element is the same ascending chain without terms of 0, which would leave its bits as they are: it begins with 0, and no sum of others and 0 is changed
-/// by a 0 but one that has vanished below the smallest number, whose sign may be another.
+/// Each element is the same ascending chain without terms of 0, which would leave its bits as they
+/// are: it begins with 0, and no sum of others and 0 is changed by a 0 but one that has vanished
+/// below the smallest number, whose sign may be another.
 fn product_of((a, nonzeros): (&[f32], Option<&Csr>), b: &[f32], shape: Shape, c: &mut [f32]) {
     let Shape { k, n, .. } = shape;
     match nonzeros {
@@ -121,8 +123,9 @@ fn whole(data: &mut [f32], stride: usize, add: bool) -> RowsMut<'_> {
 
 /// `c = a bᵀ`, or `c += a bᵀ`, with `b` of shape `(n, k)`.
 ///
-/// A product runs along the rows of its right factor, so that one factor has to be turned round: `b`, or else, where those are far fewer
-/// numbers, `a` and then the result. Every element is the same ascending chain either way.
+/// A product runs along the rows of its right factor, so that one factor has to be turned round:
+/// `b`, or else, where those are far fewer numbers, `a` and then the result. Every element is the
+/// same ascending chain either way.
 pub(super) fn product_by_rows(shape: Shape, a: Rows<'_>, b: Rows<'_>, c: RowsMut<'_>, scratch: &mut Vec<f32>) {
     let Shape { m, k, n } = shape;
     let times = if c.add { 2 } else { 1 };
@@ -150,7 +153,8 @@ pub(super) fn room(scratch: &mut Vec<f32>, len: usize) -> &mut [f32] {
     &mut scratch[..len]
 }
 
-/// The parameters turned round, each where it lies in the arena, once it is asked for on a way back: many operations share one.
+/// The parameters turned round, each where it lies in the arena, once it is asked for on a way
+/// back: many operations share one.
 #[derive(Debug, Default)]
 pub(super) struct Turned {
     values: Vec<f32>,
@@ -253,7 +257,8 @@ pub(super) fn linear_back(back: &mut Back<'_, '_>, x: Var, w: Var, bias: Option<
 mod tests {
     use super::*;
 
-    /// Whichever factor is turned round, new or added to: the very bits of the plain ascending chain.
+    /// Whichever factor is turned round, new or added to: the very bits of the plain ascending
+    /// chain.
     #[test]
     fn products_by_rows_have_the_bits_of_the_plain_loop() {
         let values = |n: usize, shift: usize| -> Vec<f32> {

@@ -8,17 +8,20 @@ use crate::csr::Csr;
 use crate::kernels::product::{Rows, RowsMut, Shape, product, product_transposed};
 use crate::kernels::sparse;
 
-/// The matrix that a graph layer propagates with: element `(t, s)` is the weight of the arc from `s` to `t`.
+/// The matrix that a graph layer propagates with: element `(t, s)` is the weight of the arc from
+/// `s` to `t`.
 #[derive(Clone, Copy, Debug)]
 pub enum Adjacency<'g> {
     /// Arcs with fixed weights.
     Sparse(&'g Csr),
-    /// The arcs of a matrix with weights on the tape, of shape `(n_entries, 1)`; the matrix's own are not read.
+    /// The arcs of a matrix with weights on the tape, of shape `(n_entries, 1)`; the matrix's own
+    /// are not read.
     Weighted(&'g Csr, Var),
     /// A dense square matrix.
     Dense(Var),
-    /// Dense square blocks along the diagonal, one graph each: all their elements, block after block, each row-major, in one
-    /// row; block `i` belongs to the nodes `bounds[i]..bounds[i + 1]`.
+    /// Dense square blocks along the diagonal, one graph each: all their elements, block after
+    /// block, each row-major, in one row; block `i` belongs to the nodes
+    /// `bounds[i]..bounds[i + 1]`.
     Blocks(Var, &'g [u32]),
 }
 
@@ -31,7 +34,6 @@ impl<'g> From<&'g Csr> for Adjacency<'g> {
 /// Where the weights of arcs are.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Weights {
-    /// In the matrix.
     Fixed,
     /// On the tape, one column for each head.
     OnTape(Var),
@@ -51,8 +53,8 @@ impl<'g> Tape<'g> {
         }
     }
 
-    /// The same with several weights an arc: with `weights` of shape `(n_entries, n_heads)`, head `h` weighs the `h`-th of
-    /// `n_heads` equal blocks of the columns of `x`.
+    /// The same with several weights an arc: with `weights` of shape `(n_entries, n_heads)`, head
+    /// `h` weighs the `h`-th of `n_heads` equal blocks of the columns of `x`.
     ///
     /// # Panics
     /// If the shapes do not fit.

@@ -1,4 +1,5 @@
-//! The recurrence of an LSTM over several sequences at once (S. Hochreiter and J. Schmidhuber 1997, with forget gates).
+//! The recurrence of an LSTM over several sequences at once (S. Hochreiter and J. Schmidhuber 1997,
+//! with forget gates).
 
 use super::backward::Back;
 use super::op::Op;
@@ -14,10 +15,12 @@ fn steps(n_steps: usize, reverse: bool) -> impl DoubleEndedIterator<Item = (usiz
 }
 
 impl Tape<'_> {
-    /// `(i, f, g, o) = gates_t + h_{t−1} w`, `c_t = σ(f) c_{t−1} + σ(i) tanh(g)`, `h_t = σ(o) tanh(c_t)`, from 0.
+    /// `(i, f, g, o) = gates_t + h_{t−1} w`, `c_t = σ(f) c_{t−1} + σ(i) tanh(g)`,
+    /// `h_t = σ(o) tanh(c_t)`, from 0.
     ///
-    /// `gates` has shape `(n_steps · n_sequences, 4 h)`, step after step, and holds what the inputs and biases give; `w` has shape
-    /// `(h, 4 h)`. The result has shape `(n_steps · n_sequences, h)`: the hidden states. If `reverse`, time runs backwards, so the
+    /// `gates` has shape `(n_steps · n_sequences, 4 h)`, step after step, and holds what the inputs
+    /// and biases give; `w` has shape `(h, 4 h)`. The result has shape
+    /// `(n_steps · n_sequences, h)`: the hidden states. If `reverse`, time runs backwards, so the
     /// last state is the first row of the result.
     ///
     /// # Panics

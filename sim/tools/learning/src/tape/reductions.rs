@@ -27,7 +27,8 @@ impl<'g> Tape<'g> {
 
     /// The sum of the rows of each segment; shape `(n_segments, columns)`.
     ///
-    /// Segment `i` has the rows `bounds[i]..bounds[i + 1]`; without bounds all rows are one segment. Of no rows the sum is 0.
+    /// Segment `i` has the rows `bounds[i]..bounds[i + 1]`; without bounds all rows are one
+    /// segment. Of no rows the sum is 0.
     ///
     /// # Panics
     /// If the bounds do not ascend from 0 to the number of rows.
@@ -35,7 +36,8 @@ impl<'g> Tape<'g> {
         self.segment_total(x, bounds, false)
     }
 
-    /// The mean of the rows of each segment, as [`segment_sum`](Self::segment_sum); of no rows the mean is 0.
+    /// The mean of the rows of each segment, as [`segment_sum`](Self::segment_sum); of no rows the
+    /// mean is 0.
     ///
     /// # Panics
     /// If the bounds do not ascend from 0 to the number of rows.
@@ -61,7 +63,8 @@ impl<'g> Tape<'g> {
         var
     }
 
-    /// The largest element of each column in each segment, as [`segment_sum`](Self::segment_sum); of no rows it is 0.
+    /// The largest element of each column in each segment, as [`segment_sum`](Self::segment_sum);
+    /// of no rows it is 0.
     ///
     /// Among equals the first row gets the gradient.
     ///
@@ -103,8 +106,9 @@ impl<'g> Tape<'g> {
         bounds.len() - 1
     }
 
-    /// The product of each block of columns of `x` with its part of `v`: shapes `(n, n_blocks · width)` and
-    /// `(n_blocks, width)` give `(n, n_blocks)`, element `(i, b)` is `Σ_j x_{i, b·width + j} v_{b, j}`.
+    /// The product of each block of columns of `x` with its part of `v`: shapes
+    /// `(n, n_blocks · width)` and `(n_blocks, width)` give `(n, n_blocks)`, element `(i, b)` is
+    /// `Σ_j x_{i, b·width + j} v_{b, j}`.
     ///
     /// # Panics
     /// If the shapes do not fit.

@@ -9,7 +9,8 @@ use crate::kernels::{elementwise, row};
 const SHORTEST: f32 = 1e-8;
 
 impl Tape<'_> {
-    /// The softmax of each row. Columns that `ignored` marks get 0, as does a row of which nothing is left.
+    /// The softmax of each row. Columns that `ignored` marks get 0, as does a row of which nothing
+    /// is left.
     ///
     /// # Panics
     /// If `ignored` is not as long as a row.
@@ -48,7 +49,8 @@ impl Tape<'_> {
         var
     }
 
-    /// The cosine of each row of `a` with the same row of `b`; if `a` has one row, of that row with each of `b`.
+    /// The cosine of each row of `a` with the same row of `b`; if `a` has one row, of that row with
+    /// each of `b`.
     ///
     /// Shape `(rows of b, 1)`. A norm below 1e-8 counts as 1e-8.
     ///

@@ -116,7 +116,8 @@ impl<'g> Tape<'g> {
         var
     }
 
-    /// The first rows of `n_blocks` equal blocks, then the second ones, and so on: row `t · n_blocks + b` is row `t` of block `b`.
+    /// The first rows of `n_blocks` equal blocks, then the second ones, and so on: row
+    /// `t · n_blocks + b` is row `t` of block `b`.
     ///
     /// # Panics
     /// If the blocks do not share the rows equally.

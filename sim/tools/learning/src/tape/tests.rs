@@ -20,7 +20,8 @@ fn drawn(rng: &mut SimRng, n: usize, bound: f32) -> Vec<f32> {
         .collect()
 }
 
-/// `Σ weight_ij y_ij`, with fixed weights of both signs, so that every element of a result has its own part in the loss.
+/// `Σ weight_ij y_ij`, with fixed weights of both signs, so that every element of a result has its
+/// own part in the loss.
 fn weigh(tape: &mut Tape<'_>, y: Var) -> Var {
     let (rows, columns) = tape.shape(y);
     let weights = tape.constant_with(rows, columns, |values| {
@@ -32,7 +33,8 @@ fn weigh(tape: &mut Tape<'_>, y: Var) -> Var {
     tape.sum(product)
 }
 
-/// The gradient of `Σ weight y` by each operand agrees with central differences; `shapes` are those of the operands.
+/// The gradient of `Σ weight y` by each operand agrees with central differences; `shapes` are those
+/// of the operands.
 #[track_caller]
 fn agrees<'g>(seed: u64, shapes: &[(usize, usize)], f: impl Fn(&mut Tape<'g>, &[Var]) -> Var) {
     let mut rng = SimRng::seed_from_u64(seed);
@@ -419,7 +421,8 @@ fn dropout_of_some_rows_is_that_of_all() {
     );
 }
 
-/// Rows that are nearly zero would otherwise have a length that is divided by and a gradient without bound.
+/// Rows that are nearly zero would otherwise have a length that is divided by and a gradient
+/// without bound.
 #[test]
 fn a_reciprocal_root_ends_at_its_least() {
     let mut tape = Tape::new();
@@ -440,7 +443,8 @@ fn shapes_that_do_not_fit_are_named() {
     tape.matmul(x, x);
 }
 
-/// With the loss `b w²/2` at `w = 3`, the anchor 1 and the strength 0.5: `3 b + 0.5 (3 − 1)`; buffers are not pulled.
+/// With the loss `b w²/2` at `w = 3`, the anchor 1 and the strength 0.5: `3 b + 0.5 (3 − 1)`;
+/// buffers are not pulled.
 #[test]
 fn a_proximal_term_pulls_what_learns_towards_its_anchor() {
     let mut layout = Layout::new();

@@ -13,8 +13,8 @@ pub struct Split {
     pub test: Vec<u32>,
 }
 
-/// The fold in `0..n_folds` of each item, so that the sizes of two folds differ by at most 1, both in all and within every
-/// class of `y`.
+/// The fold in `0..n_folds` of each item, so that the sizes of two folds differ by at most 1, both
+/// in all and within every class of `y`.
 ///
 /// A class with fewer items than folds is missing from some of them.
 ///
@@ -30,7 +30,8 @@ pub fn stratified_folds(y: &[u32], n_folds: usize, rng: &mut SimRng) -> Result<V
     let mut order: Vec<u32> = (0..y.len() as u32).collect();
     shuffle_by_words(rng, &mut order);
     order.sort_by_key(|&item| y[item as usize]);
-    // Dealing the classes one after the other without a new start keeps the folds even as well as the classes.
+    // Dealing the classes one after the other without a new start keeps the folds even as well as
+    // the classes.
     let mut folds = vec![0; y.len()];
     for (at, &item) in order.iter().enumerate() {
         folds[item as usize] = (at % n_folds) as u32;

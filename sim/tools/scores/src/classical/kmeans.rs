@@ -1,7 +1,7 @@
 //! k-means: Lloyd's algorithm from given centres, and the start of k-means++.
 //!
-//! S. P. Lloyd. Least Squares Quantization in PCM. 1982; D. Arthur and S. Vassilvitskii. k-means++: The Advantages of Careful Seeding.
-//! SODA 2007.
+//! S. P. Lloyd. Least Squares Quantization in PCM. 1982; D. Arthur and S. Vassilvitskii. k-means++:
+//! The Advantages of Careful Seeding. SODA 2007.
 
 use folkmoot_draws::{SimRng, unit};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,8 @@ use crate::evaluation::{EvaluationError, require, same_length};
 pub struct KMeans {
     /// How many clusters, at least 1. Default: 8.
     pub n_clusters: usize,
-    /// How many starts of k-means++ are tried, at least 1; the one that ends with the least inertia is kept. Default: 10.
+    /// How many starts of k-means++ are tried, at least 1; the one that ends with the least inertia
+    /// is kept. Default: 10.
     pub n_starts: usize,
     /// Rounds of assignment at most from one start, at least 1. Default: 300.
     pub max_rounds: usize,
@@ -40,7 +41,6 @@ pub struct Clusters {
     pub centres: Vec<f64>,
     /// The sum over all points of the squared distance to the centre of their cluster.
     pub inertia: f64,
-    /// Rounds of assignment.
     pub n_rounds: usize,
     /// Whether the last round changed no label.
     pub converged: bool,
@@ -50,7 +50,8 @@ impl KMeans {
     /// Clusters the points `x`, of shape `(n, dim)`, from starts of k-means++.
     ///
     /// # Errors
-    /// [`EvaluationError`] for illegal settings, a shape that does not fit, values that are not finite, and fewer points than clusters.
+    /// [`EvaluationError`] for illegal settings, a shape that does not fit, values that are not
+    /// finite, and fewer points than clusters.
     ///
     /// # Determinism
     /// Draws `n_clusters` 64-bit words a start. Of equal starts the first is kept.
@@ -72,9 +73,10 @@ impl KMeans {
 
     /// Lloyd's algorithm from the given centres, of shape `(n_clusters, dim)`.
     ///
-    /// A point goes to the nearest centre, of equally near ones to the first. An empty cluster takes the point that is farthest from its
-    /// own centre, if any is away from it and not alone; where there are fewer different points than clusters, a cluster may stay empty
-    /// and keeps its centre.
+    /// A point goes to the nearest centre, of equally near ones to the first. An empty cluster
+    /// takes the point that is farthest from its own centre, if any is away from it and not alone;
+    /// where there are fewer different points than clusters, a cluster may stay empty and keeps its
+    /// centre.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), and if the centres are not `n_clusters` or not finite.
@@ -122,13 +124,15 @@ impl Points<'_> {
         &self.x[point * self.dim..][..self.dim]
     }
 
-    /// Centres that are points, each new one with a chance in proportion to its squared distance to the nearest so far.
+    /// Centres that are points, each new one with a chance in proportion to its squared distance to
+    /// the nearest so far.
     fn plus_plus(&self, n_clusters: usize, rng: &mut SimRng) -> Vec<f64> {
         let mut centres = Vec::with_capacity(n_clusters * self.dim);
         let mut nearest = vec![1.0; self.n()];
         for rank in 0..n_clusters {
             let mut left = unit(rng) * nearest.iter().sum::<f64>();
-            // Rounding may leave a rest after the last point with a chance, which then keeps it. Without any, all points are centres.
+            // Rounding may leave a rest after the last point with a chance, which then keeps it.
+            // Without any, all points are centres.
             let mut chosen = 0;
             for (point, &chance) in nearest.iter().enumerate().filter(|(_, chance)| **chance > 0.0) {
                 chosen = point;
@@ -255,7 +259,8 @@ mod tests {
         assert_eq!((found.inertia, found.n_rounds, found.converged), (1.0, 2, true));
     }
 
-    /// From a start between the rows instead of the columns, Lloyd stays at a worse optimum; the starts of k-means++ do not.
+    /// From a start between the rows instead of the columns, Lloyd stays at a worse optimum; the
+    /// starts of k-means++ do not.
     #[test]
     fn several_starts_find_the_better_optimum() {
         let stuck = settings(2).fit_from(&SQUARE, 2, &[4.5, 0.0, 4.5, 1.0]).unwrap();
@@ -284,7 +289,8 @@ mod tests {
         assert_eq!((drawn.centres, drawn.inertia), (vec![3.0; 3], 0.0));
     }
 
-    /// The second centre of k-means++ within 4 standard errors of its law: here 0, 1 and 9 stand for the squares 0, 1, 9 of 10.
+    /// The second centre of k-means++ within 4 standard errors of its law: here 0, 1 and 9 stand
+    /// for the squares 0, 1, 9 of 10.
     #[test]
     fn starts_are_drawn_by_squared_distance() {
         let x = [0.0, 1.0, 3.0];

@@ -1,7 +1,8 @@
 //! Eigenvalues of symmetric matrices, and kernels without their negative part.
 //!
-//! Householder's reduction to three diagonals and implicit QL steps with Wilkinson's shifts (G. H. Golub and C. F. Van Loan. Matrix
-//! Computations. 2013, Sec. 8.3). Eigenvectors are kept as rows, so that every pass runs along memory.
+//! Householder's reduction to three diagonals and implicit QL steps with Wilkinson's shifts (G. H.
+//! Golub and C. F. Van Loan. Matrix Computations. 2013, Sec. 8.3). Eigenvectors are kept as rows,
+//! so that every pass runs along memory.
 
 use super::finite;
 use crate::evaluation::{EvaluationError, require, same_length};
@@ -22,7 +23,8 @@ pub struct Spectrum {
 /// The spectrum of `matrix`, of shape `(n, n)`, of which the mean with its transpose is taken.
 ///
 /// # Errors
-/// [`EvaluationError`] if the shape does not fit, a value is not finite, or some are so large that sums overflow.
+/// [`EvaluationError`] if the shape does not fit, a value is not finite, or some are so large that
+/// sums overflow.
 ///
 /// # Determinism
 /// Sums in an order that depends on the shape alone. The sign of a vector is what the steps leave.
@@ -51,14 +53,15 @@ pub fn spectrum(matrix: &[f64], n: usize) -> Result<Spectrum, EvaluationError> {
     })
 }
 
-/// The nearest positive semi-definite matrix to a symmetric one of shape `(n, n)`: its negative eigenvalues become 0 (N. J. Higham 1988).
-/// A matrix without any is returned as it is.
+/// The nearest positive semi-definite matrix to a symmetric one of shape `(n, n)`: its negative
+/// eigenvalues become 0 (N. J. Higham 1988). A matrix without any is returned as it is.
 ///
 /// # Errors
 /// As [`spectrum`].
 pub fn clip_negative(matrix: &[f64], n: usize) -> Result<Vec<f64>, EvaluationError> {
     let Spectrum { values, vectors } = spectrum(matrix, n)?;
-    // What is to be removed has few eigenvalues for most kernels: it is formed instead of what stays.
+    // What is to be removed has few eigenvalues for most kernels: it is formed instead of what
+    // stays.
     let mut clipped = matrix.to_vec();
     for (value, vector) in values
         .iter()
@@ -72,7 +75,8 @@ pub fn clip_negative(matrix: &[f64], n: usize) -> Result<Vec<f64>, EvaluationErr
     Ok(clipped)
 }
 
-/// Turns `matrix` into three diagonals by reflections, which `basis` takes part in; returns the entries beside the diagonal, and a 0.
+/// Turns `matrix` into three diagonals by reflections, which `basis` takes part in; returns the
+/// entries beside the diagonal, and a 0.
 fn reduce(matrix: &mut [f64], basis: &mut [f64], n: usize) -> Vec<f64> {
     let mut beside = vec![0.0; n];
     let mut turned = vec![0.0; n];
@@ -111,12 +115,14 @@ fn reduce(matrix: &mut [f64], basis: &mut [f64], n: usize) -> Vec<f64> {
     beside
 }
 
-/// Turns three diagonals into one by rotations, which `basis` takes part in; whether it came to an end.
+/// Turns three diagonals into one by rotations, which `basis` takes part in; whether it came to an
+/// end.
 fn diagonalise(values: &mut [f64], mut beside: Vec<f64>, basis: &mut [f64], n: usize) -> bool {
     for first in 0..n {
         let mut n_steps = 0;
         loop {
-            // The block that begins at `first` ends where an entry beside the diagonal is nothing against its neighbours.
+            // The block that begins at `first` ends where an entry beside the diagonal is nothing
+            // against its neighbours.
             let small = |i: usize| beside[i].abs() <= f64::EPSILON * (values[i].abs() + values[i + 1].abs());
             let last = (first..n - 1).find(|&i| small(i)).unwrap_or(n - 1);
             if last == first {

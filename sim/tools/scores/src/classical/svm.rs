@@ -1,13 +1,15 @@
 //! Support vector classification with a precomputed kernel, by sequential minimal optimisation.
 //!
-//! C.-C. Chang and C.-J. Lin. LIBSVM: A Library for Support Vector Machines. 2011, Sec. 4; R.-E. Fan, P.-H. Chen and C.-J. Lin.
-//! Working Set Selection Using Second Order Information for Training SVM. JMLR 2005, Algorithm 2.
+//! C.-C. Chang and C.-J. Lin. LIBSVM: A Library for Support Vector Machines. 2011, Sec. 4; R.-E.
+//! Fan, P.-H. Chen and C.-J. Lin. Working Set Selection Using Second Order Information for Training
+//! SVM. JMLR 2005, Algorithm 2.
 //!
-//! A pair of classes minimises `0.5 α'Qα − Σα` over `0 <= α <= C`, `y'α = 0`, with `Q_ij = y_i y_j K_ij`. Each step changes the
-//! two variables that promise the largest decrease. Along a direction without positive curvature, which an indefinite kernel may
-//! have, the curvature is taken as [`TAU`]: such a step goes to the bounds, the objective still falls at every step, and the end is
-//! a stationary point instead of the minimum (H.-T. Lin and C.-J. Lin 2003). Left out: shrinking and caches, because the kernel is
-//! in memory, and class weights.
+//! A pair of classes minimises `0.5 α'Qα − Σα` over `0 <= α <= C`, `y'α = 0`, with
+//! `Q_ij = y_i y_j K_ij`. Each step changes the two variables that promise the largest decrease.
+//! Along a direction without positive curvature, which an indefinite kernel may have, the curvature
+//! is taken as [`TAU`]: such a step goes to the bounds, the objective still falls at every step,
+//! and the end is a stationary point instead of the minimum (H.-T. Lin and C.-J. Lin 2003). Left
+//! out: shrinking and caches, because the kernel is in memory, and class weights.
 
 mod smo;
 
@@ -23,9 +25,11 @@ const TAU: f64 = 1e-12;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Svm {
-    /// The bound `C` of every variable, finite and above 0: the weight of errors against the margin. Default: 1.
+    /// The bound `C` of every variable, finite and above 0: the weight of errors against the
+    /// margin. Default: 1.
     pub c: f64,
-    /// Stops when the gradients of no two variables that may grow and fall together differ by more; above 0. Default: 1e-3.
+    /// Stops when the gradients of no two variables that may grow and fall together differ by more;
+    /// above 0. Default: 1e-3.
     pub tolerance: f64,
     /// Steps at most for each pair of classes. Default: 10 000 000.
     pub max_steps: u64,
@@ -52,7 +56,6 @@ pub struct PairModel {
     pub support: Vec<u32>,
     /// `y α` of each: positive for items of the class `positive`, at most `C` in size.
     pub coef: Vec<f64>,
-    /// The threshold.
     pub rho: f64,
     /// `0.5 α'Qα − Σα`.
     pub dual_objective: f64,
@@ -65,7 +68,6 @@ pub struct PairModel {
 /// A fitted classifier: one model for every two classes, and a vote among them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SvmModel {
-    /// The classes, ascending.
     pub classes: Vec<u32>,
     /// The models of (first, second), (first, third), …, (second, third), … class.
     pub pairs: Vec<PairModel>,
@@ -73,15 +75,19 @@ pub struct SvmModel {
 }
 
 impl Svm {
-    /// Fits one model for every two classes of `y`; `kernel` is symmetric, of shape `(y.len(), y.len())`.
+    /// Fits one model for every two classes of `y`; `kernel` is symmetric, of shape
+    /// `(y.len(), y.len())`.
     ///
-    /// With a single class there is no pair, and that class is always predicted. Symmetry is not checked: item `i` is known by its row.
+    /// With a single class there is no pair, and that class is always predicted. Symmetry is not
+    /// checked: item `i` is known by its row.
     ///
     /// # Errors
-    /// [`EvaluationError`] for illegal settings, no items, a shape that does not fit and values that are not finite.
+    /// [`EvaluationError`] for illegal settings, no items, a shape that does not fit and values
+    /// that are not finite.
     ///
     /// # Determinism
-    /// No draws. Of equal candidates the later one is taken, with the items of the smaller class before those of the larger one.
+    /// No draws. Of equal candidates the later one is taken, with the items of the smaller class
+    /// before those of the larger one.
     ///
     /// # Complexity
     /// O(n) a step, and `8 n²` bytes for each pair of `n` items.
@@ -105,7 +111,8 @@ impl Svm {
         })
     }
 
-    /// [`fit`](Self::fit) for some of `width` items whose kernel and classes were checked. The models' items are positions in `items`.
+    /// [`fit`](Self::fit) for some of `width` items whose kernel and classes were checked. The
+    /// models' items are positions in `items`.
     pub(super) fn fit_items(&self, kernel: &[f64], width: usize, y: &[u32], items: &[u32]) -> SvmModel {
         let mut classes: Vec<u32> = items.iter().map(|&item| y[item as usize]).collect();
         classes.sort_unstable();
@@ -154,7 +161,8 @@ impl PairModel {
 }
 
 impl SvmModel {
-    /// The decision values of every pair, of shape `(n_test, n_pairs)`; `kernel` has shape `(n_test, n_train)`.
+    /// The decision values of every pair, of shape `(n_test, n_pairs)`; `kernel` has shape
+    /// `(n_test, n_train)`.
     ///
     /// # Errors
     /// [`EvaluationError`] if the kernel is no whole number of rows, or holds what is not finite.
@@ -165,7 +173,8 @@ impl SvmModel {
             .collect())
     }
 
-    /// The class of each test item: the one most pairs decide for, of equal ones the smallest; `kernel` has shape `(n_test, n_train)`.
+    /// The class of each test item: the one most pairs decide for, of equal ones the smallest;
+    /// `kernel` has shape `(n_test, n_train)`.
     ///
     /// # Errors
     /// As [`decisions`](Self::decisions).

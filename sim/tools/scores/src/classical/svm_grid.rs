@@ -2,33 +2,36 @@
 
 use folkmoot_draws::SimRng;
 use folkmoot_metrics::Spread;
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 use rayon::prelude::*;
 
 use super::{Split, Svm, clip_negative, finite, splits, stratified_folds};
 use crate::evaluation::{EvaluationError, require, same_length};
 
-/// A grid of settings for the kernel `exp(-gamma × distance)`, which is indefinite for most distances between graphs.
-#[part(rules)]
+/// A grid of settings for the kernel `exp(-gamma × distance)`, which is indefinite for most
+/// distances between graphs.
+#[component(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct SvmGrid {
     /// The bounds `C` to try (Jin & Chen 2022).
-    #[part(default = DECADES.to_vec(), above = 0)]
+    #[component(default = DECADES.to_vec(), above = 0)]
     pub c: Vec<f64>,
     /// The widths `gamma` to try (Jin & Chen 2022).
-    #[part(default = (0..21).map(|power| f64::from(1_u32 << power) / 1024.0).collect(), above = 0)]
+    #[component(default = (0..21).map(|power| f64::from(1_u32 << power) / 1024.0).collect(), above = 0)]
     pub gamma: Vec<f64>,
-    /// The folds by which [`cross_validate`](Self::cross_validate) chooses within its training items.
-    #[part(default = 5, at_least = 2)]
+    /// The folds by which [`cross_validate`](Self::cross_validate) chooses within its training
+    /// items.
+    #[component(default = 5, at_least = 2)]
     pub n_inner_folds: usize,
     /// The solver's tolerance, as [`Svm::tolerance`].
-    #[part(default = 1e-3, above = 0)]
+    #[component(default = 1e-3, above = 0)]
     pub tolerance: f64,
-    /// The solver's steps at most, as [`Svm::max_steps`]; many, for the largest `C` of the default grid ask for a margin that the
-    /// classes may not have, and the search for it can be long.
-    #[part(default = 100_000, at_least = 1)]
+    /// The solver's steps at most, as [`Svm::max_steps`]; many, for the largest `C` of the default
+    /// grid ask for a margin that the classes may not have, and the search for it can be long.
+    #[component(default = 100_000, at_least = 1)]
     pub max_steps: u64,
-    /// Takes the kernel without its negative eigenvalues, as [`clip_negative`], over training and test items together.
+    /// Takes the kernel without its negative eigenvalues, as [`clip_negative`], over training and
+    /// test items together.
     pub clip: bool,
 }
 
@@ -48,7 +51,8 @@ pub struct GridChoice {
     pub n_correct: Vec<u32>,
     /// How many test items the splits have.
     pub n_tested: u32,
-    /// How many fits, over all points and splits, stopped at the last step allowed; their predictions count all the same.
+    /// How many fits, over all points and splits, stopped at the last step allowed; their
+    /// predictions count all the same.
     pub n_stopped: u32,
 }
 
@@ -57,14 +61,14 @@ pub struct GridChoice {
 pub enum Comparison<'a> {
     /// Symmetric distances of shape `(n, n)`: the kernel is `exp(-gamma × distance)`.
     Distances(&'a [f64]),
-    /// A symmetric kernel of shape `(n, n)`, taken as it is: there is no `gamma` to choose, and the choice says 1.
+    /// A symmetric kernel of shape `(n, n)`, taken as it is: there is no `gamma` to choose, and the
+    /// choice says 1.
     Kernel(&'a [f64]),
 }
 
 /// The outcome on items that took no part in any choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tested {
-    /// What was chosen.
     pub choice: GridChoice,
     /// The class that each test item was given, in their order.
     pub predictions: Vec<u32>,
@@ -97,21 +101,23 @@ impl SvmGrid {
         }
     }
 
-    /// The point that predicts most test items of `splits` right; of equal ones that with the first `C`, then the first `gamma`:
-    /// in ascending lists, the one that fits the least.
+    /// The point that predicts most test items of `splits` right; of equal ones that with the first
+    /// `C`, then the first `gamma`: in ascending lists, the one that fits the least.
     ///
     /// `distances` is symmetric, of shape `(y.len(), y.len())`.
     ///
     /// # Errors
-    /// [`EvaluationError`] for illegal settings, a shape that does not fit, distances that are not finite or so negative that the kernel
-    /// overflows, no splits, and a split without training or test items or with items that do not exist.
+    /// [`EvaluationError`] for illegal settings, a shape that does not fit, distances that are not
+    /// finite or so negative that the kernel overflows, no splits, and a split without training or
+    /// test items or with items that do not exist.
     ///
     /// # Determinism
     /// No draws. The result does not depend on the number of threads.
     ///
     /// # Complexity
-    /// A fit of [`Svm::fit`] for every point and split, and a [`spectrum`](super::spectrum()) for every `gamma` if the kernel is clipped, in
-    /// parallel; `8 n²` bytes for every `gamma`, and as much for every thread.
+    /// A fit of [`Svm::fit`] for every point and split, and a [`spectrum`](super::spectrum()) for
+    /// every `gamma` if the kernel is clipped, in parallel; `8 n²` bytes for every `gamma`, and as
+    /// much for every thread.
     pub fn select(&self, distances: &[f64], y: &[u32], splits: &[Split]) -> Result<GridChoice, EvaluationError> {
         self.check(distances, y, false)?;
         check_splits(splits, y.len())?;
@@ -119,8 +125,8 @@ impl SvmGrid {
         Ok(choices.swap_remove(0))
     }
 
-    /// Chooses as [`select`](Self::select) by `splits`, then fits the training items of `outer` at the point chosen and predicts its
-    /// test items.
+    /// Chooses as [`select`](Self::select) by `splits`, then fits the training items of `outer` at
+    /// the point chosen and predicts its test items.
     ///
     /// # Errors
     /// As [`select`](Self::select), for `outer` too.
@@ -153,14 +159,17 @@ impl SvmGrid {
         })
     }
 
-    /// Nested cross-validation: each of `n_folds` stratified folds is predicted by a model whose `C` and `gamma` were chosen on the other
-    /// folds alone, by [`select`](Self::select) over `n_inner_folds` stratified folds of those.
+    /// Nested cross-validation: each of `n_folds` stratified folds is predicted by a model whose
+    /// `C` and `gamma` were chosen on the other folds alone, by [`select`](Self::select) over
+    /// `n_inner_folds` stratified folds of those.
     ///
     /// # Errors
-    /// As [`select`](Self::select), and if `n_folds` or `n_inner_folds` is less than 2 or more than there are items to divide.
+    /// As [`select`](Self::select), and if `n_folds` or `n_inner_folds` is less than 2 or more than
+    /// there are items to divide.
     ///
     /// # Determinism
-    /// Draws the outer folds from `rng`, then the inner ones of each outer fold. The result does not depend on the number of threads.
+    /// Draws the outer folds from `rng`, then the inner ones of each outer fold. The result does
+    /// not depend on the number of threads.
     pub fn cross_validate(
         &self,
         distances: &[f64],

@@ -1,9 +1,11 @@
 //! t-SNE: a map in the plane in which near points stay near.
 //!
-//! L. van der Maaten and G. Hinton. Visualizing Data using t-SNE. JMLR 2008. The learning rate is that of A. C. Belkina et al. 2019,
-//! the other defaults are those of scikit-learn, but the start is the paper's: random, and not the first principal components.
+//! L. van der Maaten and G. Hinton. Visualizing Data using t-SNE. JMLR 2008. The learning rate is
+//! that of A. C. Belkina et al. 2019, the other defaults are those of scikit-learn, but the start
+//! is the paper's: random, and not the first principal components.
 //!
-//! Exact: all pairs of points act on each other, for up to a few thousand points. Left out: the approximations by trees and grids.
+//! Exact: all pairs of points act on each other, for up to a few thousand points. Left out: the
+//! approximations by trees and grids.
 
 use folkmoot_draws::{SimRng, normal_polar};
 use rayon::prelude::*;
@@ -28,15 +30,18 @@ const LEAST_GAIN: f64 = 0.01;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tsne {
-    /// How many neighbours a point has, smoothly counted: at least 1 and less than the number of points. Default: 30.
+    /// How many neighbours a point has, smoothly counted: at least 1 and less than the number of
+    /// points. Default: 30.
     pub perplexity: f64,
     /// Steps of descent. Default: 1000.
     pub n_steps: usize,
-    /// The factor of the probabilities in the first steps, which lets clusters form; finite and at least 1. Default: 12.
+    /// The factor of the probabilities in the first steps, which lets clusters form; finite and at
+    /// least 1. Default: 12.
     pub exaggeration: f64,
     /// How many steps have that factor. Default: 250.
     pub n_exaggerated: usize,
-    /// The step length, finite and above 0. Default: none, that is `max(n_points / exaggeration / 4, 50)`.
+    /// The step length, finite and above 0. Default: none, that is
+    /// `max(n_points / exaggeration / 4, 50)`.
     pub learning_rate: Option<f64>,
 }
 
@@ -62,11 +67,12 @@ pub struct TsneMap {
 }
 
 impl Tsne {
-    /// Maps points of which `squared` holds the squared distance of every two, of shape `(n_points, n_points)`. The
-    /// Gromov-Wasserstein discrepancy is a squared distance already.
+    /// Maps points of which `squared` holds the squared distance of every two, of shape
+    /// `(n_points, n_points)`. The Gromov-Wasserstein discrepancy is a squared distance already.
     ///
     /// # Errors
-    /// [`EvaluationError`] for illegal settings, a shape that does not fit and distances that are not finite.
+    /// [`EvaluationError`] for illegal settings, a shape that does not fit and distances that are
+    /// not finite.
     ///
     /// # Determinism
     /// Draws two 64-bit words a point. The result does not depend on the number of threads.
@@ -87,7 +93,8 @@ impl Tsne {
             let gradient = map.gradient(&p, if early { self.exaggeration } else { 1.0 }).0;
             let momentum = if early { MOMENTUM[0] } else { MOMENTUM[1] };
             for ((gain, moved), slope) in gains.iter_mut().zip(&mut moves).zip(gradient) {
-                // A coordinate that goes on in its direction speeds up, one that turns back slows down.
+                // A coordinate that goes on in its direction speeds up, one that turns back slows
+                // down.
                 let goes_on = *moved * slope < 0.0;
                 let next = if goes_on { *gain + 0.2 } else { *gain * 0.8 };
                 *gain = next.max(LEAST_GAIN);
@@ -102,7 +109,8 @@ impl Tsne {
         })
     }
 
-    /// [`fit`](Self::fit) for points `x` of `dim` coordinates, of shape `(n_points, dim)`, by their squared Euclidean distances.
+    /// [`fit`](Self::fit) for points `x` of `dim` coordinates, of shape `(n_points, dim)`, by their
+    /// squared Euclidean distances.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), and if `dim` is 0.
@@ -129,15 +137,17 @@ impl Tsne {
     }
 }
 
-/// The probabilities `p_ij = (p_j|i + p_i|j) / 2n` of pairs of points, of shape `(n_points, n_points)`, with a zero diagonal.
+/// The probabilities `p_ij = (p_j|i + p_i|j) / 2n` of pairs of points, of shape
+/// `(n_points, n_points)`, with a zero diagonal.
 ///
-/// `p_j|i` is proportional to `exp(-beta_i squared_ij)`, with the `beta_i` for which the entropy of `p_·|i` is `ln perplexity`
-/// (van der Maaten & Hinton 2008, Eq. 1 and Sec. 3.1), to 1e-10. Where equally near neighbours are more than the perplexity, no `beta_i`
-/// does that, and the nearest share all.
+/// `p_j|i` is proportional to `exp(-beta_i squared_ij)`, with the `beta_i` for which the entropy of
+/// `p_·|i` is `ln perplexity` (van der Maaten & Hinton 2008, Eq. 1 and Sec. 3.1), to 1e-10. Where
+/// equally near neighbours are more than the perplexity, no `beta_i` does that, and the nearest
+/// share all.
 ///
 /// # Errors
-/// [`EvaluationError`] if the perplexity is less than 1 or not less than the number of points, the shape does not fit or a distance is
-/// not finite.
+/// [`EvaluationError`] if the perplexity is less than 1 or not less than the number of points, the
+/// shape does not fit or a distance is not finite.
 ///
 /// # Complexity
 /// O(n²) for each of some 10 steps, in parallel over the points.
@@ -191,8 +201,9 @@ fn neighbours(squared: &[f64], point: usize, target: f64) -> Vec<f64> {
         } else {
             high = beta
         }
-        // Newton's step in ln beta, in which the entropy falls by beta² times the variance. It is far too long where the neighbours
-        // of one scale have gone and those of the next have not: hence its limit, and halving where it leads outside.
+        // Newton's step in ln beta, in which the entropy falls by beta² times the variance. It is
+        // far too long where the neighbours of one scale have gone and those of the next have not:
+        // hence its limit, and halving where it leads outside.
         let step = excess / (beta * beta * variance);
         let newton = beta * libm::exp(step.clamp(-2.0, 2.0));
         beta = if newton > low && newton < high {
@@ -204,10 +215,11 @@ fn neighbours(squared: &[f64], point: usize, target: f64) -> Vec<f64> {
     chances
 }
 
-/// The Kullback-Leibler divergence `Σ p ln(p / q)` of a map from the probabilities `p` of shape `(n, n)`, and its gradient.
+/// The Kullback-Leibler divergence `Σ p ln(p / q)` of a map from the probabilities `p` of shape
+/// `(n, n)`, and its gradient.
 ///
-/// `places` has shape `(n, 2)`, and so has the gradient; `q_ij` is proportional to `1 / (1 + |y_i - y_j|²)` (van der Maaten & Hinton 2008,
-/// Eq. 4 and 5).
+/// `places` has shape `(n, 2)`, and so has the gradient; `q_ij` is proportional to
+/// `1 / (1 + |y_i - y_j|²)` (van der Maaten & Hinton 2008, Eq. 4 and 5).
 ///
 /// # Errors
 /// [`EvaluationError`] if a shape does not fit or a value is not finite.
@@ -282,7 +294,8 @@ impl Map {
         }
     }
 
-    /// The gradient for probabilities multiplied by `factor`, and the sum of all similarities; `p` has padded rows.
+    /// The gradient for probabilities multiplied by `factor`, and the sum of all similarities; `p`
+    /// has padded rows.
     fn gradient(&self, p: &[f64], factor: f64) -> (Vec<f64>, f64) {
         let width = self.x.len();
         let forces: Vec<Forces> = p

@@ -6,12 +6,14 @@ use super::{EvaluationError, require, same_length};
 use crate::kernels::{LANES, dots};
 use folkmoot_graphs::Embeddings;
 
-/// The majority class of the `k` nearest of `y.len()` training items, for each row of `distances`, of shape `(n_test, y.len())`.
+/// The majority class of the `k` nearest of `y.len()` training items, for each row of `distances`,
+/// of shape `(n_test, y.len())`.
 ///
 /// Ties in distance go to the smaller index, ties in the vote to the smaller class.
 ///
 /// # Errors
-/// [`EvaluationError`] if `k` does not lie in `1..=y.len()`, the shape does not fit, or a distance is NaN.
+/// [`EvaluationError`] if `k` does not lie in `1..=y.len()`, the shape does not fit, or a distance
+/// is NaN.
 pub fn knn_precomputed(distances: &[f64], y: &[u32], k: usize) -> Result<Vec<u32>, EvaluationError> {
     check_k(k, y.len())?;
     let n_test = distances.len().div_ceil(y.len());
@@ -25,12 +27,15 @@ pub fn knn_precomputed(distances: &[f64], y: &[u32], k: usize) -> Result<Vec<u32
     Ok(distances.chunks_exact(y.len()).map(|row| vote(row, y, k)).collect())
 }
 
-/// The majority class of the `k` training nodes nearest by cosine, for each test node; `classes` has one class per training node.
+/// The majority class of the `k` training nodes nearest by cosine, for each test node; `classes`
+/// has one class per training node.
 ///
-/// A vector of zeros has cosine 0 with every other. Ties are those of [`knn_precomputed`], by position in `train`.
+/// A vector of zeros has cosine 0 with every other. Ties are those of [`knn_precomputed`], by
+/// position in `train`.
 ///
 /// # Errors
-/// [`EvaluationError`] if `k` does not lie in `1..=train.len()`, the lengths differ, or a node has no vector or one that is not finite.
+/// [`EvaluationError`] if `k` does not lie in `1..=train.len()`, the lengths differ, or a node has
+/// no vector or one that is not finite.
 ///
 /// # Complexity
 /// O(test × train × dim), in parallel over the test nodes.
@@ -58,7 +63,8 @@ pub fn knn_cosine(
         .collect())
 }
 
-/// The directions of at most `LANES` vertices, an element of each at a time; zeros where there are fewer.
+/// The directions of at most `LANES` vertices, an element of each at a time; zeros where there are
+/// fewer.
 fn side_by_side(vectors: &Embeddings, vertices: &[u32]) -> Result<Vec<[f64; LANES]>, EvaluationError> {
     let mut block = vec![[0.0; LANES]; vectors.dim()];
     for (lane, &vertex) in vertices.iter().enumerate() {

@@ -14,18 +14,20 @@ pub struct LinkSplit {
     pub train: Vec<(u32, u32)>,
     /// What was held out, in the order given.
     pub held_out: Vec<(u32, u32)>,
-    /// As many distinct pairs of different vertices without a link, the smaller id first, in the order drawn.
+    /// As many distinct pairs of different vertices without a link, the smaller id first, in the
+    /// order drawn.
     pub non_links: Vec<(u32, u32)>,
 }
 
-/// Holds out `share` of the undirected links between `n_vertices` vertices, rounded down, and draws as many pairs without a link.
+/// Holds out `share` of the undirected links between `n_vertices` vertices, rounded down, and draws
+/// as many pairs without a link.
 ///
-/// Links are drawn uniformly; nothing keeps the rest connected. Pairs are drawn uniformly and again while they are a link, were drawn
-/// before, or join a vertex to itself.
+/// Links are drawn uniformly; nothing keeps the rest connected. Pairs are drawn uniformly and again
+/// while they are a link, were drawn before, or join a vertex to itself.
 ///
 /// # Errors
-/// [`EvaluationError`] if `share` does not lie strictly between 0 and 1 or holds nothing out, a vertex is out of range, or fewer than
-/// twice the needed pairs have no link.
+/// [`EvaluationError`] if `share` does not lie strictly between 0 and 1 or holds nothing out, a
+/// vertex is out of range, or fewer than twice the needed pairs have no link.
 ///
 /// # Determinism
 /// One 32-bit word of `rng` per link but one, then two per pair tried.
@@ -92,7 +94,8 @@ pub fn hold_out_links(
     })
 }
 
-/// Vectors of vertices, each scaled to length 1, so that the dot product of two is their cosine; a vector of zeros stays one.
+/// Vectors of vertices, each scaled to length 1, so that the dot product of two is their cosine; a
+/// vector of zeros stays one.
 pub struct Directions {
     dim: usize,
     values: Vec<f64>,
@@ -126,8 +129,8 @@ impl Directions {
     }
 }
 
-/// The area under the ROC curve when pairs are ranked by the cosine of their vectors: the probability that a link scores above a
-/// non-link, ties counting half.
+/// The area under the ROC curve when pairs are ranked by the cosine of their vectors: the
+/// probability that a link scores above a non-link, ties counting half.
 ///
 /// Cosine and not the dot product, because lengths mostly tell how often a vertex was walked.
 ///

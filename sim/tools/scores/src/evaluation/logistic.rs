@@ -2,28 +2,30 @@
 
 use super::{EvaluationError, finite, legal, require, same_length};
 use crate::kernels;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
 /// Rows that stay in the first cache between the two passes over them.
 const CHUNK: usize = 32;
 
-/// Minimises `0.5 w · w + C Σ_i ln(1 + e^(−y_i (w · x_i + b)))` with `y_i = ±1`; the intercept `b` is not penalised.
-#[part]
+/// Minimises `0.5 w · w + C Σ_i ln(1 + e^(−y_i (w · x_i + b)))` with `y_i = ±1`; the intercept `b`
+/// is not penalised.
+#[component]
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogisticRegression {
     /// The weight `C` of the data against the penalty.
-    #[part(default = 1.0, above = 0)]
+    #[component(default = 1.0, above = 0)]
     pub c: f64,
-    /// Stops when the gradient's norm is at most this times `max(1, C)`. As the penalty's curvature is 1, with `C <= 1` no
-    /// coefficient is then off by more, to first order.
-    #[part(default = 1e-6, above = 0)]
+    /// Stops when the gradient's norm is at most this times `max(1, C)`. As the penalty's curvature
+    /// is 1, with `C <= 1` no coefficient is then off by more, to first order.
+    #[component(default = 1e-6, above = 0)]
     pub tolerance: f64,
     /// Newton steps at most.
-    #[part(default = 100, at_least = 1)]
+    #[component(default = 100, at_least = 1)]
     pub max_steps: usize,
 }
 
-/// A fitted model: the score of `x` is `coef · x + intercept`, and its probability `1 / (1 + e^−score)`.
+/// A fitted model: the score of `x` is `coef · x + intercept`, and its probability
+/// `1 / (1 + e^−score)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Logistic {
     /// One weight a column.
@@ -38,13 +40,15 @@ impl LogisticRegression {
     /// Fits one label: `x` has shape `(y.len(), dim)`, and `y` says which rows have the label.
     ///
     /// # Errors
-    /// [`EvaluationError`] for illegal settings, no rows, shapes that do not fit and values that are not finite.
+    /// [`EvaluationError`] for illegal settings, no rows, shapes that do not fit and values that
+    /// are not finite.
     ///
     /// # Determinism
     /// No draws; sums in an order that depends on the shape alone.
     ///
     /// # Complexity
-    /// Some 10 Newton steps of some 10 products with the Hessian, each `4 n dim` operations; `4 n dim` bytes.
+    /// Some 10 Newton steps of some 10 products with the Hessian, each `4 n dim` operations;
+    /// `4 n dim` bytes.
     pub fn fit(&self, x: &[f32], dim: usize, y: &[bool]) -> Result<Logistic, EvaluationError> {
         legal(self)?;
         require(dim > 0, "dim", || "must be at least 1, got 0".to_string())?;
@@ -54,7 +58,8 @@ impl LogisticRegression {
         Ok(self.fit_rows(&Rows::new(dim, x.chunks_exact(dim)), y))
     }
 
-    /// Fits each label on its own: `y` has shape `(n, n_labels)`; model `j` of the result is that of column `j`.
+    /// Fits each label on its own: `y` has shape `(n, n_labels)`; model `j` of the result is that
+    /// of column `j`.
     ///
     /// # Errors
     /// As [`fit`](Self::fit).
@@ -199,7 +204,8 @@ impl State {
         product
     }
 
-    /// Solves `H d = −gradient` by conjugate gradients until the residual's norm is at most `accuracy`.
+    /// Solves `H d = −gradient` by conjugate gradients until the residual's norm is at most
+    /// `accuracy`.
     fn newton_step(&self, rows: &Rows, gradient: &[f64], accuracy: f64) -> Vec<f64> {
         let mut step = vec![0.0; gradient.len()];
         let mut residual: Vec<f64> = gradient.iter().map(|g| -g).collect();

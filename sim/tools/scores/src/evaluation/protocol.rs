@@ -3,7 +3,7 @@
 use folkmoot_draws::{SimRng, shuffle_by_words};
 use folkmoot_graphs::{Embeddings, Labels};
 use folkmoot_metrics::Spread;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 use rayon::prelude::*;
 
 use super::logistic::Rows;
@@ -11,20 +11,21 @@ use super::{EvaluationError, LogisticRegression, finite, legal, require, same_le
 use crate::labels::{Counts, F1};
 
 /// How scores become labels.
-#[part]
+#[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decision {
-    /// The number of labels of each test node is known, and as many top scores are taken; ties go to the smaller label. DeepWalk's rule.
+    /// The number of labels of each test node is known, and as many top scores are taken; ties go
+    /// to the smaller label. DeepWalk's rule.
     #[default]
     KnownCount,
     /// Every label whose probability exceeds this; the usual value is 0.5.
-    Threshold(#[part(required, above = 0, below = 1)] f64),
+    Threshold(#[component(required, above = 0, below = 1)] f64),
 }
 
 /// Multi-label classification of nodes from their vectors.
 ///
-/// Only labelled nodes take part. In each shuffle, the first `train_ratio` of them, rounded down, train one model per label, and
-/// the rest is predicted.
+/// Only labelled nodes take part. In each shuffle, the first `train_ratio` of them, rounded down,
+/// train one model per label, and the rest is predicted.
 ///
 /// ```
 /// use folkmoot_graphs::{Embeddings, Labels};
@@ -37,14 +38,14 @@ pub enum Decision {
 /// assert_eq!(scores[8].micro.mean, 1.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[part]
+#[component]
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeClassification {
     /// Shares of the labelled nodes that train.
-    #[part(default = (1..10).map(|tenth| f64::from(tenth) / 10.0).collect(), above = 0, below = 1)]
+    #[component(default = (1..10).map(|tenth| f64::from(tenth) / 10.0).collect(), above = 0, below = 1)]
     pub train_ratios: Vec<f64>,
     /// Random orders of the nodes; all ratios use the same.
-    #[part(default = 10, at_least = 1)]
+    #[component(default = 10, at_least = 1)]
     pub n_shuffles: usize,
     /// How scores become labels.
     pub decision: Decision,
@@ -55,7 +56,6 @@ pub struct NodeClassification {
 /// The scores at one training ratio.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatioScores {
-    /// The ratio.
     pub train_ratio: f64,
     /// How many nodes train.
     pub n_train: usize,
@@ -73,12 +73,12 @@ impl NodeClassification {
     /// Scores the vectors; one entry per training ratio, in their order.
     ///
     /// # Errors
-    /// [`EvaluationError`] for illegal settings, labels that do not fit, vectors that are not finite, and a ratio that leaves no node on
-    /// one side.
+    /// [`EvaluationError`] for illegal settings, labels that do not fit, vectors that are not
+    /// finite, and a ratio that leaves no node on one side.
     ///
     /// # Determinism
-    /// Draws `n_shuffles` × (labelled nodes − 1) 32-bit words of `rng`, shuffle after shuffle. The result does not depend on the number of
-    /// threads.
+    /// Draws `n_shuffles` × (labelled nodes − 1) 32-bit words of `rng`, shuffle after shuffle. The
+    /// result does not depend on the number of threads.
     ///
     /// # Complexity
     /// `n_shuffles` × ratios × labels fits of [`LogisticRegression::fit`], in parallel.
@@ -194,7 +194,8 @@ mod tests {
 
     use super::*;
 
-    /// 60 nodes in three classes, node 0 in two of them; vectors are noisy indicators of the first class.
+    /// 60 nodes in three classes, node 0 in two of them; vectors are noisy indicators of the first
+    /// class.
     fn three_classes() -> (Embeddings, Labels) {
         let mut pairs: Vec<(u32, u32)> = (0..60).map(|v| (v, v % 3)).collect();
         pairs.push((0, 2));
@@ -248,7 +249,8 @@ mod tests {
         };
         assert!(with(0.5) > 0.5);
         assert_eq!(with(0.999), 0.0, "nothing is that certain");
-        // Everything but the class without nodes, whose score is minus infinity: 1 right of 3 guesses.
+        // Everything but the class without nodes, whose score is minus infinity: 1 right of 3
+        // guesses.
         assert!((with(0.001) - 0.5).abs() < 0.02);
     }
 

@@ -2,7 +2,8 @@
 
 use folkmoot_draws::{SimRng, shuffle};
 
-/// The fold of each item, below `n_folds` or the number of groups if that is less: groups in a random order go where fewest items are.
+/// The fold of each item, below `n_folds` or the number of groups if that is less: groups in a
+/// random order go where fewest items are.
 ///
 /// # Determinism
 ///

@@ -12,7 +12,6 @@ const STOPPING: usize = 5;
 /// What a perceptron is like and how it learns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Network {
-    /// Linear layers.
     pub layers: usize,
     /// The width of all but the last.
     pub width: usize,
@@ -20,7 +19,6 @@ pub struct Network {
     pub epochs: u32,
     /// The rate of Adam.
     pub learning_rate: f64,
-    /// Rows a step.
     pub batch: usize,
     /// Whether every number is brought to mean 0 and variance 1 over the known rows first.
     pub standardise: bool,
@@ -35,8 +33,8 @@ pub struct Perceptron {
 }
 
 impl Network {
-    /// Learns labels below `n_classes`. With a `validation` the perceptron is that of the epoch that guessed it best, without that
-    /// of the last one.
+    /// Learns labels below `n_classes`. With a `validation` the perceptron is that of the epoch
+    /// that guessed it best, without that of the last one.
     pub fn learn(
         &self,
         (rows, labels): (&Table, &[u32]),
@@ -100,7 +98,8 @@ impl Network {
         }
     }
 
-    /// The scores of `targets` by a perceptron that stops early, by a fifth of the groups of what is known.
+    /// The scores of `targets` by a perceptron that stops early, by a fifth of the groups of what
+    /// is known.
     pub(super) fn guess(&self, known: &Known, targets: &Table, n_classes: usize, rng: &mut SimRng) -> Vec<f64> {
         let folds = folds::by_group(&known.groups, STOPPING, rng);
         let (learned, stopping) = folds::part(&folds, 0);

@@ -10,11 +10,11 @@ use folkmoot_learning::{Layout, Tape};
 const MOST_STEPS: usize = 200;
 const MEMORY: usize = 10;
 
-/// The chances of each class for every penalty `λ`, in their order: the minimum over `W` and `b` of the mean over known rows of
-/// `−ln softmax(x W + b)_label` plus `λ/2 ‖W‖²`, for standardised rows.
+/// The chances of each class for every penalty `λ`, in their order: the minimum over `W` and `b` of
+/// the mean over known rows of `−ln softmax(x W + b)_label` plus `λ/2 ‖W‖²`, for standardised rows.
 ///
-/// Loss and gradient come from the tape in `f32`, so that the minimum is known to its rounding; each search begins where the one
-/// before has ended.
+/// Loss and gradient come from the tape in `f32`, so that the minimum is known to its rounding;
+/// each search begins where the one before has ended.
 pub(super) fn guess(penalties: &[f64], known: &Known, targets: &Table, n_classes: usize) -> Vec<Vec<f64>> {
     let scaling = Scaling::of(&known.rows);
     let [x, targets] = [&known.rows, targets].map(|table| scaling.apply(table));
@@ -54,8 +54,8 @@ pub(super) fn guess(penalties: &[f64], known: &Known, targets: &Table, n_classes
     penalties.iter().map(guess).collect()
 }
 
-/// The minimum of a smooth function by L-BFGS (J. Nocedal. Mathematics of Computation 35, 1980), from `w` on, until a step gains
-/// no more than its rounding.
+/// The minimum of a smooth function by L-BFGS (J. Nocedal. Mathematics of Computation 35, 1980),
+/// from `w` on, until a step gains no more than its rounding.
 pub(super) fn minimise(mut w: Vec<f64>, function: impl Fn(&[f64]) -> (f64, Vec<f64>)) -> Vec<f64> {
     let (mut value, mut gradient) = function(&w);
     // Differences of positions and of gradients, the newest last.

@@ -2,7 +2,8 @@
 
 use super::Table;
 
-/// Mean 0 and variance 1 for every number over the rows that it was made of; one that is always the same becomes 0.
+/// Mean 0 and variance 1 for every number over the rows that it was made of; one that is always the
+/// same becomes 0.
 pub struct Scaling {
     mean: Vec<f64>,
     factor: Vec<f64>,

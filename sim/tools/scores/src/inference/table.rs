@@ -26,7 +26,6 @@ impl Table {
         table
     }
 
-    /// Numbers a row.
     pub fn width(&self) -> usize {
         self.width
     }
@@ -73,7 +72,6 @@ impl Table {
 /// Rows with their labels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
-    /// The rows.
     pub rows: Table,
     /// The label of each.
     pub labels: Vec<u32>,
@@ -82,7 +80,6 @@ pub struct Known {
 }
 
 impl Known {
-    /// Some of them.
     pub fn select(&self, ids: &[u32]) -> Known {
         let of = |all: &[u32]| ids.iter().map(|&id| all[id as usize]).collect();
         Known {
@@ -103,7 +100,8 @@ impl Known {
     }
 }
 
-/// Scores of the labels that occur, with 0 for those that do not: shape `(n, present.len())` to `(n, n_classes)`.
+/// Scores of the labels that occur, with 0 for those that do not: shape `(n, present.len())` to
+/// `(n, n_classes)`.
 pub(super) fn widen(scores: &[f32], present: &[u32], n_classes: usize) -> Vec<f64> {
     let mut wide = vec![0.0; scores.len() / present.len().max(1) * n_classes];
     let rows = wide

@@ -1,4 +1,5 @@
-//! Attackers where there is something to find and where there is nothing, and what each of them can and cannot see.
+//! Attackers where there is something to find and where there is nothing, and what each of them can
+//! and cannot see.
 
 use super::*;
 use folkmoot_draws::{SeedableRng, index, normal};
@@ -14,8 +15,8 @@ fn network() -> Network {
     }
 }
 
-/// `n` rows of `width` standard normal numbers in groups of 3, with labels below 3 that are drawn, and what `mark` does to a row
-/// by its label and its group.
+/// `n` rows of `width` standard normal numbers in groups of 3, with labels below 3 that are drawn,
+/// and what `mark` does to a row by its label and its group.
 fn rows(n: usize, width: usize, seed: u64, mark: impl Fn(&mut [f32], u32, u32)) -> Known {
     let mut rng = SimRng::seed_from_u64(seed);
     let mut known = Known::default();
@@ -50,7 +51,8 @@ fn best(found: &[(Kind, f64, f64)]) -> (Kind, f64) {
     (kind, auc)
 }
 
-/// An area of 300 guesses of three labels has a standard error of about 0.02 where there is nothing.
+/// An area of 300 guesses of three labels has a standard error of about 0.02 where there is
+/// nothing.
 #[test]
 fn a_planted_mark_is_found_by_everybody_and_nothing_by_nobody() {
     for (kind, known, auc) in areas(|row, label, _| row[label as usize] += 2.5) {
@@ -64,7 +66,8 @@ fn a_planted_mark_is_found_by_everybody_and_nothing_by_nobody() {
     }
 }
 
-/// The product of two numbers has no part along either: a plane sees nothing of it, and is not chosen.
+/// The product of two numbers has no part along either: a plane sees nothing of it, and is not
+/// chosen.
 #[test]
 fn the_attacker_is_chosen_by_what_it_can_see() {
     let found = areas(|row, label, _| {
@@ -81,7 +84,8 @@ fn the_attacker_is_chosen_by_what_it_can_see() {
     assert!(auc > auc_of(Kind::Ridge) + 0.1, "{found:?}");
 }
 
-/// Whoever could learn from one row of a group to guess another would be sure of it, and know nothing of any other group.
+/// Whoever could learn from one row of a group to guess another would be sure of it, and know
+/// nothing of any other group.
 #[test]
 fn folds_part_no_group() {
     let mut known = rows(120, 1, 4, |_, _, _| {});
@@ -139,7 +143,8 @@ fn threads_do_not_matter() {
     assert!(alone == guess(3));
 }
 
-/// Who knows one group, one label or one row still guesses; from numbers that are not finite nobody does.
+/// Who knows one group, one label or one row still guesses; from numbers that are not finite nobody
+/// does.
 #[test]
 fn little_knowledge_is_no_knowledge_of_others() {
     let all = rows(12, 4, 1, |_, _, _| {});
@@ -177,8 +182,8 @@ fn the_search_finds_the_bottom_of_a_narrow_valley() {
     assert!((end[0] - 3.0).abs() < 1e-3 && (end[1] + 1.0).abs() < 1e-3, "{end:?}");
 }
 
-/// A rare label that carries no mark: by pairs across folds its rows would lie below all others, which were guessed by those who knew
-/// one more of it.
+/// A rare label that carries no mark: by pairs across folds its rows would lie below all others,
+/// which were guessed by those who knew one more of it.
 #[test]
 fn a_rare_label_is_guessed_by_chance_and_not_below_it() {
     let mean = (0..20)

@@ -1,4 +1,5 @@
-//! Four passes over rows in double precision: a product, products with many at once, a weighted sum and a rotation.
+//! Four passes over rows in double precision: a product, products with many at once, a weighted sum
+//! and a rotation.
 
 use multiversion::multiversion;
 
@@ -20,8 +21,8 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     fold(sums)
 }
 
-/// `x` times each of `LANES` vectors that stand side by side, an element of each at a time, as many as `x` has. The terms of every
-/// product are added one after the other, as a plain loop does.
+/// `x` times each of `LANES` vectors that stand side by side, an element of each at a time, as many
+/// as `x` has. The terms of every product are added one after the other, as a plain loop does.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn dots(x: &[f64], beside: &[[f64; LANES]]) -> [f64; LANES] {
     let mut sums = [0.0f64; LANES];
@@ -41,7 +42,8 @@ pub(crate) fn add_scaled(out: &mut [f64], scale: f64, x: &[f64]) {
     }
 }
 
-/// Turns the plane of two rows: `(a, b)` becomes `(cos a - sin b, sin a + cos b)`. Both have one length.
+/// Turns the plane of two rows: `(a, b)` becomes `(cos a - sin b, sin a + cos b)`. Both have one
+/// length.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn rotate(a: &mut [f64], b: &mut [f64], cos: f64, sin: f64) {
     for (a, b) in a.iter_mut().zip(b) {

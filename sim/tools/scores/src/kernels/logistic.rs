@@ -1,10 +1,12 @@
-//! The two passes of a logistic regression over its rows: products with a vector, and a weighted sum.
+//! The two passes of a logistic regression over its rows: products with a vector, and a weighted
+//! sum.
 
 use multiversion::multiversion;
 
 use super::{LANES, fold};
 
-/// `out[i] = x_i · w`, for the rows `x_i` of `rows` of shape `(out.len(), w.len())`, in double precision.
+/// `out[i] = x_i · w`, for the rows `x_i` of `rows` of shape `(out.len(), w.len())`, in double
+/// precision.
 ///
 /// `w.len()` must be a multiple of [`LANES`].
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
@@ -22,14 +24,16 @@ pub(crate) fn row_products(rows: &[f32], w: &[f64], out: &mut [f64]) {
     }
 }
 
-/// `out += Σ_i scale[i] x_i`, rows ascending, in double precision; the shapes are those of [`row_products`].
+/// `out += Σ_i scale[i] x_i`, rows ascending, in double precision; the shapes are those of
+/// [`row_products`].
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn add_scaled_rows(rows: &[f32], scale: &[f64], out: &mut [f64]) {
     let width = out.len();
     for (rows, scale) in rows.chunks(width * 4).zip(scale.chunks(4)) {
         let (out, _) = out.as_chunks_mut::<LANES>();
         if let [a, b, c, d] = *scale {
-            // Four rows at a time spare three of four trips of the sum to memory; the order of additions is the same.
+            // Four rows at a time spare three of four trips of the sum to memory; the order of
+            // additions is the same.
             for (chunk, out) in out.iter_mut().enumerate() {
                 let mut sums = *out;
                 for (row, scale) in [a, b, c, d].into_iter().enumerate() {

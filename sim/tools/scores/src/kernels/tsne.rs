@@ -4,12 +4,12 @@ use multiversion::multiversion;
 
 use super::{LANES, fold};
 
-/// A coordinate so far from all others that its similarity vanishes beside any other's, though its square is finite: what
-/// coordinates are padded with.
+/// A coordinate so far from all others that its similarity vanishes beside any other's, though its
+/// square is finite: what coordinates are padded with.
 pub(crate) const FAR: f64 = 1e150;
 
-/// What all points do to one: `pull` is `Σ p_j s_j (at - y_j)`, `push` is `Σ s_j² (at - y_j)` and `total` is `Σ s_j`, with the
-/// similarity `s_j = 1 / (1 + |at - y_j|²)`.
+/// What all points do to one: `pull` is `Σ p_j s_j (at - y_j)`, `push` is `Σ s_j² (at - y_j)` and
+/// `total` is `Σ s_j`, with the similarity `s_j = 1 / (1 + |at - y_j|²)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Forces {
     pub(crate) pull: [f64; 2],
@@ -17,9 +17,11 @@ pub(crate) struct Forces {
     pub(crate) total: f64,
 }
 
-/// The forces on the point `at` from points with the coordinates `x` and `y` and the probabilities `p`.
+/// The forces on the point `at` from points with the coordinates `x` and `y` and the probabilities
+/// `p`.
 ///
-/// All three have one length, a multiple of [`LANES`]; coordinates are padded with [`FAR`], probabilities with 0.
+/// All three have one length, a multiple of [`LANES`]; coordinates are padded with [`FAR`],
+/// probabilities with 0.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn forces(p: &[f64], x: &[f64], y: &[f64], at: [f64; 2]) -> Forces {
     let ((p, _), (x, _), (y, _)) = (p.as_chunks::<LANES>(), x.as_chunks::<LANES>(), y.as_chunks::<LANES>());

@@ -1,6 +1,7 @@
 //! A symmetric matrix with an empty diagonal, each pair stored once.
 
-/// The dissimilarities of all pairs of `n` vertices: row by row, those to the vertices of larger index.
+/// The dissimilarities of all pairs of `n` vertices: row by row, those to the vertices of larger
+/// index.
 ///
 /// The diagonal is 0 and not stored; values are never NaN.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,8 +72,9 @@ impl Condensed {
         self.values
     }
 
-    /// Replaces infinite values by twice the largest finite one, so that a clustering places isolated vertices last; returns
-    /// that cap if there was anything to replace. Without any finite value the cap is 1.
+    /// Replaces infinite values by twice the largest finite one, so that a clustering places
+    /// isolated vertices last; returns that cap if there was anything to replace. Without any
+    /// finite value the cap is 1.
     pub fn cap_infinite(&mut self) -> Option<f32> {
         let finite = self.values.iter().copied().filter(|value| value.is_finite());
         let largest = finite.reduce(f32::max);

@@ -16,8 +16,8 @@ const TASK_CELLS: usize = 1 << 28;
 
 /// One sequence of rows for each vertex, all rows of `k` numbers, with what makes warping fast.
 ///
-/// Sequences are sorted by length and stored a second time in groups of eight, transposed, one sequence a lane. Memory is
-/// about `8 k` bytes a row.
+/// Sequences are sorted by length and stored a second time in groups of eight, transposed, one
+/// sequence a lane. Memory is about `8 k` bytes a row.
 #[derive(Clone, Debug)]
 pub struct Sequences {
     k: usize,
@@ -45,8 +45,9 @@ impl Sequences {
         Sequences::from_parts(k, offsets, rows)
     }
 
-    /// The sequences that devices upload (papers, FedWalk, Eq. 5): each vertex has the degree vectors of its neighbours, by ascending
-    /// sum in `f32`, ties by index. `vectors` is `(n_nodes, k)`, row-major.
+    /// The sequences that devices upload (papers, FedWalk, Eq. 5): each vertex has the degree
+    /// vectors of its neighbours, by ascending sum in `f32`, ties by index. `vectors` is
+    /// `(n_nodes, k)`, row-major.
     ///
     /// # Panics
     /// When the graph is not of that size, or `k` is 0: the caller's bug.
@@ -72,8 +73,8 @@ impl Sequences {
         Sequences::from_parts(k, offsets, rows)
     }
 
-    /// Each vertex with its own vector alone, for servers that hold no more: the dissimilarity is the distance of the vectors. `vectors`
-    /// is `(n_nodes, k)`, row-major.
+    /// Each vertex with its own vector alone, for servers that hold no more: the dissimilarity is
+    /// the distance of the vectors. `vectors` is `(n_nodes, k)`, row-major.
     ///
     /// # Panics
     /// As [`Sequences::new`].
@@ -136,7 +137,8 @@ impl Sequences {
         (sum * sum - squares) / 2
     }
 
-    /// The dissimilarity of `u` and `v`, by the plain loop: 0 if they are the same, infinite if either has no row.
+    /// The dissimilarity of `u` and `v`, by the plain loop: 0 if they are the same, infinite if
+    /// either has no row.
     pub fn between(&self, u: u32, v: u32, metric: Metric) -> f32 {
         if u == v {
             0.0
@@ -171,14 +173,15 @@ impl Sequences {
     /// The dissimilarities of all pairs; those of [`Sequences::between`].
     ///
     /// # Determinism
-    /// Every value is computed once, whole, by one task, and has its own place: the number of threads and the order of the tasks do
-    /// not matter.
+    /// Every value is computed once, whole, by one task, and has its own place: the number of
+    /// threads and the order of the tasks do not matter.
     ///
     /// # Complexity
-    /// Three operations for each of [`Sequences::n_cells`], over 8 lanes, and about `3 k` for each distance of two rows. A row that
-    /// several sequences of a batch have is compared once for them all; where rows recur, as those of neighbours do, most of the
-    /// distances fall away. Memory: 4 bytes a pair and 8 a row, and for each thread 32 bytes a row of a batch and 128 a different one,
-    /// some megabytes.
+    /// Three operations for each of [`Sequences::n_cells`], over 8 lanes, and about `3 k` for each
+    /// distance of two rows. A row that several sequences of a batch have is compared once for them
+    /// all; where rows recur, as those of neighbours do, most of the distances fall away. Memory: 4
+    /// bytes a pair and 8 a row, and for each thread 32 bytes a row of a batch and 128 a different
+    /// one, some megabytes.
     pub fn all_pairs(&self, metric: Metric) -> Condensed {
         let n = self.n();
         let values: Vec<AtomicU32> = (0..n_pairs(n))
@@ -209,9 +212,11 @@ impl Sequences {
         Condensed::new(n, values)
     }
 
-    /// Batches and groups with places before theirs, in tasks of about equal size, from the longest sequences down.
+    /// Batches and groups with places before theirs, in tasks of about equal size, from the longest
+    /// sequences down.
     ///
-    /// The longer sequences are taken one by one against the lanes of the shorter ones, whose lengths differ less.
+    /// The longer sequences are taken one by one against the lanes of the shorter ones, whose
+    /// lengths differ less.
     fn tasks<'a>(&self, batches: &'a [Batch]) -> Vec<(&'a Batch, std::ops::Range<usize>)> {
         let mut tasks = Vec::new();
         for batch in batches {

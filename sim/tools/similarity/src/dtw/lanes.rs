@@ -1,12 +1,16 @@
-//! Dynamic time warping of many sequences against eight others at once, one of the eight in each lane of a vector.
+//! Dynamic time warping of many sequences against eight others at once, one of the eight in each
+//! lane of a vector.
 //!
-//! Warping has a chain through every cell, but pairs do not know of each other: with a pair in each lane all operations are
-//! plain vector arithmetic, in the order of the plain loop. What a cell costs is the distance of its two rows, some `3 k` operations
-//! beside three for the warping itself. So the columns, the rows of the eight, are taken a block at a time: [`distances`] puts those
-//! between a block and every row that occurs into a table, once for each, and [`sweep`] takes the sequences through the block with
-//! no more than two minima and a sum a cell. Two sequences go side by side, since the chain of one leaves the CPU idle.
+//! Warping has a chain through every cell, but pairs do not know of each other: with a pair in each
+//! lane all operations are plain vector arithmetic, in the order of the plain loop. What a cell
+//! costs is the distance of its two rows, some `3 k` operations beside three for the warping
+//! itself. So the columns, the rows of the eight, are taken a block at a time: [`distances`] puts
+//! those between a block and every row that occurs into a table, once for each, and [`sweep`] takes
+//! the sequences through the block with no more than two minima and a sum a cell. Two sequences go
+//! side by side, since the chain of one leaves the CPU idle.
 //!
-//! The eight are as long as the longest of them; costs flow only forward, so what lies behind a shorter one's last row is never read.
+//! The eight are as long as the longest of them; costs flow only forward, so what lies behind a
+//! shorter one's last row is never read.
 
 use multiversion::multiversion;
 
@@ -15,7 +19,8 @@ use super::{Metric, smaller};
 /// Pairs side by side: one register of AVX2.
 pub(crate) const LANES: usize = 8;
 
-/// The most columns of a block: with more, two sequences side by side would leave the registers of AVX2.
+/// The most columns of a block: with more, two sequences side by side would leave the registers of
+/// AVX2.
 pub(crate) const COLUMNS: usize = 4;
 
 /// One number of each of the eight matrices.
@@ -29,11 +34,14 @@ impl Lanes {
     }
 }
 
-/// The distances between `rows`, of `k` numbers each, and the columns of a block: for each row, those to one column after the other.
+/// The distances between `rows`, of `k` numbers each, and the columns of a block: for each row,
+/// those to one column after the other.
 ///
-/// `block` has the first number of each of its 1 to [`COLUMNS`] columns, then the second of each, and so on.
+/// `block` has the first number of each of its 1 to [`COLUMNS`] columns, then the second of each,
+/// and so on.
 pub(crate) fn distances(rows: &[f32], k: usize, block: &[Lanes], metric: Metric, table: &mut [Lanes]) {
-    // For whole blocks and up to sixteen numbers a row the compiler knows how many: a quarter of the time on AVX-512.
+    // For whole blocks and up to sixteen numbers a row the compiler knows how many: a quarter of
+    // the time on AVX-512.
     macro_rules! dispatch {
         ($($known:literal)*) => {
             match (block.len() / k, k, metric) {
@@ -87,9 +95,11 @@ fn distances_to<const W: usize, const K: usize, const L2: bool>(
 
 /// Warps several sequences through a block of columns, whose distances to every row are `table`.
 ///
-/// `slots` says for each row of each sequence, one sequence after the other, which row of the table it has. `lengths` are their numbers of
-/// rows, the longest first. `edges` has for each row the cost of the cell before the block, and afterwards that of the block's last column;
-/// `last` gets for each sequence the costs of its last row. `corner` is the cost left of and above the first cell.
+/// `slots` says for each row of each sequence, one sequence after the other, which row of the table
+/// it has. `lengths` are their numbers of rows, the longest first. `edges` has for each row the
+/// cost of the cell before the block, and afterwards that of the block's last column; `last` gets
+/// for each sequence the costs of its last row. `corner` is the cost left of and above the first
+/// cell.
 pub(crate) fn sweep(
     slots: &[u32],
     lengths: &[usize],
@@ -106,7 +116,8 @@ pub(crate) fn sweep(
     }
 }
 
-/// [`sweep`] for `W` columns. A vector is as wide as one of AVX2: the compiler makes nothing better of it for AVX-512.
+/// [`sweep`] for `W` columns. A vector is as wide as one of AVX2: the compiler makes nothing better
+/// of it for AVX-512.
 #[multiversion(targets("x86_64+avx2+fma"))]
 fn sweep_columns<const W: usize>(
     mut slots: &[u32],

@@ -1,6 +1,7 @@
 //! The mean of several spaces: the matrix of distances nearest to all of them.
 //!
-//! G. Peyré, M. Cuturi and J. Solomon. Gromov-Wasserstein Averaging of Kernel and Distance Matrices. ICML 2016, Sec. 4.
+//! G. Peyré, M. Cuturi and J. Solomon. Gromov-Wasserstein Averaging of Kernel and Distance
+//! Matrices. ICML 2016, Sec. 4.
 
 use super::objective::{objective, times};
 use super::solver::{Coupling, Solver};
@@ -13,9 +14,9 @@ use rayon::prelude::*;
 /// How plans are found and when the alternation stops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alternation {
-    /// Of the plans.
     pub options: Options,
-    /// Stops when a round lowers the mean value by no more than this part of it; at least 0. The default is 1e-9.
+    /// Stops when a round lowers the mean value by no more than this part of it; at least 0. The
+    /// default is 1e-9.
     pub tolerance: f64,
     /// Stops after this many rounds; at least 1. The default is 1000.
     pub max_rounds: u32,
@@ -34,24 +35,23 @@ impl Default for Alternation {
 /// A mean and how it was reached.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Barycentre {
-    /// The mean.
     pub space: Space,
     /// `Σ_s λ_s GW(C_s, C)` at the plans found.
     pub value: f64,
-    /// Rounds made.
     pub n_rounds: u32,
     /// Whether the last round met the tolerance.
     pub converged: bool,
 }
 
-/// A mean of `spaces` with the shares `lambdas`, as large and weighted as `start`: plans and matrix improve in turn.
+/// A mean of `spaces` with the shares `lambdas`, as large and weighted as `start`: plans and matrix
+/// improve in turn.
 ///
-/// A plan of the last round is kept if the new one is worse, so the value never rises. What is found is a local optimum that
-/// depends on `start`; see [`resized`] for one.
+/// A plan of the last round is kept if the new one is worse, so the value never rises. What is
+/// found is a local optimum that depends on `start`; see [`resized`] for one.
 ///
 /// # Errors
-/// [`GwError`] when there is no space, when there is not one share each, or they are not positive with the sum 1, and for
-/// `settings`.
+/// [`GwError`] when there is no space, when there is not one share each, or they are not positive
+/// with the sum 1, and for `settings`.
 ///
 /// # Determinism
 /// Plans are found in parallel, one writer each; sums run over ascending spaces.
@@ -112,8 +112,8 @@ fn better(solver: &mut Solver, member: &Space, mean: &Space, kept: Option<Plan>)
     Ok(found)
 }
 
-/// The best matrix for given plans `T_s` of shape `(n_s, N)`: `C = Σ_s λ_s T_s' C_s T_s / (p p')`, row-major of shape `(N, N)`,
-/// for the squared loss; `p` has the weights of its points.
+/// The best matrix for given plans `T_s` of shape `(n_s, N)`: `C = Σ_s λ_s T_s' C_s T_s / (p p')`,
+/// row-major of shape `(N, N)`, for the squared loss; `p` has the weights of its points.
 ///
 /// # Errors
 /// [`GwError::Shape`] when lengths do not fit.
@@ -145,8 +145,8 @@ pub fn update(spaces: &[&Space], plans: &[Plan], lambdas: &[f64], p: &[f64]) -> 
     Ok(matrix)
 }
 
-/// A space of `n` points of equal weight like this one: its points, by ascending mean distance, are laid out along the new
-/// ones. A space of `n` equal weights stays as it is but for its order.
+/// A space of `n` points of equal weight like this one: its points, by ascending mean distance, are
+/// laid out along the new ones. A space of `n` equal weights stays as it is but for its order.
 ///
 /// # Errors
 /// [`GwError::Parameter`] when `n` is 0.

@@ -1,10 +1,11 @@
 //! The conditional gradient method on one pair, with its memory.
 //!
-//! All is kept in units in which plans are whole numbers ([`Masses`](crate::transport::masses::Masses)): `F = total × T`.
-//! With `X = C F D` the value is `<base, T> + α (c + d − 2 <X, F> / total²)`, where `base = (1 − α) M`, `c = Σ C² p p'`
-//! and `d = Σ D² q q'`. The first two terms of the gradient are constant along rows and columns and drop out of the linear
-//! step, whose cost is `base − 4 α X / total`. A vertex has at most `n + m − 1` positive values, so that all inner
-//! products but `X` itself are short sums.
+//! All is kept in units in which plans are whole numbers
+//! ([`Masses`](crate::transport::masses::Masses)): `F = total × T`. With `X = C F D` the value is
+//! `<base, T> + α (c + d − 2 <X, F> / total²)`, where `base = (1 − α) M`, `c = Σ C² p p'` and
+//! `d = Σ D² q q'`. The first two terms of the gradient are constant along rows and columns and
+//! drop out of the linear step, whose cost is `base − 4 α X / total`. A vertex has at most
+//! `n + m − 1` positive values, so that all inner products but `X` itself are short sums.
 
 use super::exchange::{Scale, exchange};
 use super::kernels::{Flow, blend, costs, product, sparse_times};
@@ -12,14 +13,16 @@ use super::space::Space;
 use super::{Fused, Options};
 use crate::transport::simplex::Simplex;
 
-/// The memory of a descent and where it stands. It is used again from pair to pair and carries nothing over.
+/// The memory of a descent and where it stands. It is used again from pair to pair and carries
+/// nothing over.
 #[derive(Debug, Default)]
 pub(super) struct Descent {
     simplex: Simplex,
     supply: Vec<i64>,
     demand: Vec<i64>,
     total: f64,
-    /// The plan `F`: the flows of a vertex, or else of shape `(n, stride)`, as all that follow, in `dense`.
+    /// The plan `F`: the flows of a vertex, or else of shape `(n, stride)`, as all that follow, in
+    /// `dense`.
     is_sparse: bool,
     flows: Vec<Flow>,
     dense: Vec<f64>,
@@ -39,9 +42,7 @@ pub(super) struct Descent {
 /// How far a descent has come.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
-    /// The value reached.
     pub(super) value: f64,
-    /// The steps made.
     pub(super) n_steps: u32,
     now: Terms,
     /// Whether the basis is optimal for the cost at the plan.
@@ -107,8 +108,8 @@ impl Descent {
 
     /// Goes to `start`.
     pub(super) fn set(&mut self, a: &Space, b: &Space, alpha: Option<f64>, start: Start<'_>) {
-        // At p q' the cost is −4 (C p) (D q)' but for the features: the plan that sorts both sides is a good vertex, and
-        // the best if there are no features.
+        // At p q' the cost is −4 (C p) (D q)' but for the features: the plan that sorts both sides
+        // is a good vertex, and the best if there are no features.
         let (rows, columns) = match start {
             Start::Sorted(rows, columns) => (rows, columns),
             Start::Product | Start::Plan(_) => (&a.order[..], &b.order[..]),
@@ -125,8 +126,8 @@ impl Descent {
         };
     }
 
-    /// Goes to the plan that is `share` of where `other` stands and for the rest where `one` stands, with the basis of
-    /// `one`.
+    /// Goes to the plan that is `share` of where `other` stands and for the rest where `one`
+    /// stands, with the basis of `one`.
     pub(super) fn set_between(
         &mut self,
         a: &Space,
@@ -158,8 +159,8 @@ impl Descent {
         };
     }
 
-    /// Descends from where it stands until a linear step and, at a vertex, all exchanges bring nothing more. Without
-    /// `exchange` none is tried; they can be later, in another call.
+    /// Descends from where it stands until a linear step and, at a vertex, all exchanges bring
+    /// nothing more. Without `exchange` none is tried; they can be later, in another call.
     pub(super) fn go(
         &mut self,
         a: &Space,
@@ -211,7 +212,8 @@ impl Descent {
     fn weights(&self, a: &Space, b: &Space, alpha: Option<f64>) -> Weights {
         let share = alpha.unwrap_or(1.0);
         let square = self.total * self.total;
-        // Without features the linear step does not mind the scale of costs, and whole numbers stay whole.
+        // Without features the linear step does not mind the scale of costs, and whole numbers stay
+        // whole.
         let (weight, linear) = match alpha {
             Some(alpha) => (4.0 * alpha / self.total, 1.0 / self.total),
             None => (1.0, 4.0 / square),
@@ -228,7 +230,8 @@ impl Descent {
         }
     }
 
-    /// Sets plan and product to the start, which is the vertex of the basis if it is sorted; its terms.
+    /// Sets plan and product to the start, which is the vertex of the basis if it is sorted; its
+    /// terms.
     fn set_start(&mut self, a: &Space, b: &Space, start: Start<'_>) -> Terms {
         let (stride, total) = (b.stride(), self.total);
         self.is_sparse = false;

@@ -1,8 +1,10 @@
-//! Entropic Gromov-Wasserstein: a plan that is the entropic transport plan of its own gradient; and the proximal-point method, in which
-//! the entropy is that towards the plan before, so that it has no part in the end.
+//! Entropic Gromov-Wasserstein: a plan that is the entropic transport plan of its own gradient; and
+//! the proximal-point method, in which the entropy is that towards the plan before, so that it has
+//! no part in the end.
 //!
-//! G. Peyré, M. Cuturi and J. Solomon. Gromov-Wasserstein Averaging of Kernel and Distance Matrices. ICML 2016, Eq. 8;
-//! H. Xu et al. Gromov-Wasserstein Learning for Graph Matching and Node Embedding. ICML 2019, Eq. 6.
+//! G. Peyré, M. Cuturi and J. Solomon. Gromov-Wasserstein Averaging of Kernel and Distance
+//! Matrices. ICML 2016, Eq. 8; H. Xu et al. Gromov-Wasserstein Learning for Graph Matching and Node
+//! Embedding. ICML 2019, Eq. 6.
 
 use super::objective::{gradient, times};
 use super::space::Space;
@@ -15,23 +17,27 @@ pub enum Loss {
     /// `(a − b)²`.
     #[default]
     Square,
-    /// `a ln(a / b) − a + b`, of distances that are not negative, each raised by 1e-15 under the logarithm. Not the same both ways.
+    /// `a ln(a / b) − a + b`, of distances that are not negative, each raised by 1e-15 under the
+    /// logarithm. Not the same both ways.
     KullbackLeibler,
 }
 
 /// The regularisation and when to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entropic {
-    /// How each linear problem is solved; its `epsilon` weighs the entropy against the gradient, twice the tensor product of
-    /// the squared loss with the plan. By default it takes up to 1000 sweeps to 1e-9: a step goes on from the potentials of
-    /// the last, so those far from a fixed point need not be exact, and near one a plan that all but falls apart into blocks
-    /// gets mass from one to another ever more slowly, by hardly anything a sweep.
+    /// How each linear problem is solved; its `epsilon` weighs the entropy against the gradient,
+    /// twice the tensor product of the squared loss with the plan. By default it takes up to 1000
+    /// sweeps to 1e-9: a step goes on from the potentials of the last, so those far from a fixed
+    /// point need not be exact, and near one a plan that all but falls apart into blocks gets mass
+    /// from one to another ever more slowly, by hardly anything a sweep.
     pub sinkhorn: Sinkhorn,
-    /// The entropy is that of the plan before instead of a plan's own: the proximal-point method. Off by default.
+    /// The entropy is that of the plan before instead of a plan's own: the proximal-point method.
+    /// Off by default.
     pub proximal: bool,
     /// What is compared. The default is the squared difference.
     pub loss: Loss,
-    /// Stops when a step moves no more than this part of the mass, in all; positive. The default is 1e-9.
+    /// Stops when a step moves no more than this part of the mass, in all; positive. The default is
+    /// 1e-9.
     pub tolerance: f64,
     /// Stops after this many steps; at least 1. The default is 1000.
     pub max_steps: u32,
@@ -65,17 +71,21 @@ pub struct EntropicCoupling {
     pub coupling: Coupling,
     /// Whether the last step met its tolerance.
     pub converged: bool,
-    /// By how much the rows of the plan miss their sums, in all; its columns are exact up to rounding.
+    /// By how much the rows of the plan miss their sums, in all; its columns are exact up to
+    /// rounding.
     pub row_error: f64,
 }
 
-/// Repeats `T ← Sinkhorn(p, q, gradient(T), ε)` from `p q'` to a fixed point; where it is proximal, the cost is `gradient(T) − ε ln T`.
+/// Repeats `T ← Sinkhorn(p, q, gradient(T), ε)` from `p q'` to a fixed point; where it is proximal,
+/// the cost is `gradient(T) − ε ln T`.
 ///
 /// # Errors
-/// [`GwError::Parameter`]. That it did not converge is no error: see [`EntropicCoupling::converged`].
+/// [`GwError::Parameter`]. That it did not converge is no error: see
+/// [`EntropicCoupling::converged`].
 ///
 /// # Complexity
-/// `O(n² m + n m²)` a step, and `O(n m)` for each sweep of the scaling, whose number grows as `1 / ε`.
+/// `O(n² m + n m²)` a step, and `O(n m)` for each sweep of the scaling, whose number grows as
+/// `1 / ε`.
 pub fn entropic_gw(a: &Space, b: &Space, settings: &Entropic) -> Result<EntropicCoupling, GwError> {
     settings.check()?;
     let mut scaler = Scaler::new(a.weights(), b.weights());

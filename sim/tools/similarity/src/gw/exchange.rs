@@ -1,13 +1,15 @@
 //! Exchanges: the moves that a gradient cannot see.
 //!
-//! Where the value is concave a conditional gradient stops at the first vertex from which no direction leads down, although
-//! the far end of one that leads up may lie lower. The simplest such moves take two flows, from `i` to `j` and from `k` to
-//! `l`, and let `δ` of both, the smaller, go from `i` to `l` and from `k` to `j`: the change of the plan has rank one,
+//! Where the value is concave a conditional gradient stops at the first vertex from which no
+//! direction leads down, although the far end of one that leads up may lie lower. The simplest such
+//! moves take two flows, from `i` to `j` and from `k` to `l`, and let `δ` of both, the smaller, go
+//! from `i` to `l` and from `k` to `j`: the change of the plan has rank one,
 //! `Z = δ (e_i − e_k)(e_l − e_j)'`, and that of the value is known exactly in a few operations,
 //!
 //! `δ <gradient, Z / δ> − 2 α δ² (C_ii + C_kk − 2 C_ik) (D_jj + D_ll − 2 D_jl)`.
 //!
-//! For plans that are permutations this is the 2-opt of quadratic assignment (Koopmans and Beckmann 1957).
+//! For plans that are permutations this is the 2-opt of quadratic assignment (Koopmans and Beckmann
+//! 1957).
 
 use super::kernels::{Flow, add_rank_one};
 use super::space::Space;
@@ -23,8 +25,8 @@ pub(super) struct Scale {
     pub(super) weight: f64,
 }
 
-/// Makes all exchanges that lower the value by more than `least > 0`, in the order of `flows`, until there is none; whether
-/// there was any. `cost`, of shape `(n, stride)`, is kept up to date.
+/// Makes all exchanges that lower the value by more than `least > 0`, in the order of `flows`,
+/// until there is none; whether there was any. `cost`, of shape `(n, stride)`, is kept up to date.
 pub(super) fn exchange(
     flows: &mut Vec<Flow>,
     cost: &mut [f64],

@@ -37,17 +37,18 @@ pub struct Clusters {
     pub centroids: Vec<Space>,
     /// The sum of the values between each space and the centre of its cluster.
     pub value: f64,
-    /// Assignments made.
     pub n_rounds: u32,
     /// Whether the last assignment changed nothing.
     pub converged: bool,
 }
 
-/// Clusters `spaces`: each goes to the nearest centroid (the first of equally near ones), each centroid becomes the
-/// [`barycentre`] of its members, of equal shares and of as many points as they have on average, rounded.
+/// Clusters `spaces`: each goes to the nearest centroid (the first of equally near ones), each
+/// centroid becomes the [`barycentre`] of its members, of equal shares and of as many points as
+/// they have on average, rounded.
 ///
-/// The first centroids are different members, drawn at random and brought to the average size of all by a barycentre. A cluster
-/// that lost its members takes the space farthest from its centroid, of those that are not alone.
+/// The first centroids are different members, drawn at random and brought to the average size of
+/// all by a barycentre. A cluster that lost its members takes the space farthest from its centroid,
+/// of those that are not alone.
 ///
 /// # Errors
 /// [`GwError`] when `n_clusters` is not in `1..=spaces.len()`, and for other settings.
@@ -121,7 +122,8 @@ fn sample(n: usize, k: usize, rng: &mut SimRng) -> Vec<usize> {
     all
 }
 
-/// The nearest of `k` centroids for each row of `values`, and for each centroid without a space the farthest of the others.
+/// The nearest of `k` centroids for each row of `values`, and for each centroid without a space the
+/// farthest of the others.
 fn assign(values: &[f64], k: usize) -> Vec<u32> {
     let first_least = |row: &[f64]| (1..k).fold(0, |best, label| if row[label] < row[best] { label } else { best });
     let mut labels: Vec<u32> = values.chunks_exact(k).map(|row| first_least(row) as u32).collect();
@@ -170,7 +172,8 @@ mod tests {
     #[test]
     fn kinds_of_spaces_are_told_apart() {
         let (spaces, kinds) = kinds();
-        // Starts may hold two of one kind, and then end in a worse partition: the best of a few starts counts.
+        // Starts may hold two of one kind, and then end in a worse partition: the best of a few
+        // starts counts.
         let fits = (0..6).map(|seed| k_means(&spaces, &KMeans::new(3), &mut SimRng::seed_from_u64(seed)).unwrap());
         let best = fits.min_by(|a, b| a.value.total_cmp(&b.value)).unwrap();
         assert!(best.converged);

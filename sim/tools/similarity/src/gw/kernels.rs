@@ -1,7 +1,9 @@
-//! The loops of Gromov-Wasserstein in which the time goes, in safe code that vectorises, for several instruction sets.
+//! The loops of Gromov-Wasserstein in which the time goes, in safe code that vectorises, for
+//! several instruction sets.
 //!
-//! One rule holds here: a result has the same bits on every CPU with FMA. Every product that is added is one `mul_add`,
-//! and every element of a product is one ascending chain of them. Matrices have rows padded to whole lanes.
+//! One rule holds here: a result has the same bits on every CPU with FMA. Every product that is
+//! added is one `mul_add`, and every element of a product is one ascending chain of them. Matrices
+//! have rows padded to whole lanes.
 
 use multiversion::multiversion;
 use multiversion::target::match_target;
@@ -31,8 +33,8 @@ pub(super) fn sparse_times(flows: &[Flow], d: &[f64], stride: usize, out: &mut [
     }
 }
 
-/// `out = A B`: `a` has rows of `a_stride`, of which the first `b.len() / stride` numbers count; `b` and `out` have rows of
-/// `stride`.
+/// `out = A B`: `a` has rows of `a_stride`, of which the first `b.len() / stride` numbers count;
+/// `b` and `out` have rows of `stride`.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(super) fn product(a: &[f64], a_stride: usize, b: &[f64], stride: usize, out: &mut [f64]) {
     // With 32 wide registers twice as many rows stay in them; the result does not depend on it.

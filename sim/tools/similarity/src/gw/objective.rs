@@ -9,8 +9,8 @@ pub(super) fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).fold(0.0, |sum, (a, b)| sum + (a - b) * (a - b))
 }
 
-/// Squared Euclidean distances between the rows of `x` and of `y`, row-major of shape `(rows x, rows y)`: the usual cost
-/// between features.
+/// Squared Euclidean distances between the rows of `x` and of `y`, row-major of shape
+/// `(rows x, rows y)`: the usual cost between features.
 ///
 /// # Panics
 /// When `k` is 0 or a length no multiple of it: the caller's bug.
@@ -24,7 +24,8 @@ pub fn feature_cost(x: &[f64], y: &[f64], k: usize) -> Vec<f64> {
         .collect()
 }
 
-/// `Σ_ijkl (C_ik − D_jl)² T_ij T_kl` at any `plan`, of shape `(n, m)`; its own sums stand for the weights.
+/// `Σ_ijkl (C_ik − D_jl)² T_ij T_kl` at any `plan`, of shape `(n, m)`; its own sums stand for the
+/// weights.
 ///
 /// # Errors
 /// [`GwError::Shape`].
@@ -33,12 +34,14 @@ pub fn feature_cost(x: &[f64], y: &[f64], k: usize) -> Vec<f64> {
 /// `O(n² m + n m²)`.
 pub fn objective(a: &Space, b: &Space, plan: &Plan) -> Result<f64, GwError> {
     let gradient = gradient(a, b, plan)?;
-    // The value is a quadratic form in the plan, so it is half of the inner product with its gradient.
+    // The value is a quadratic form in the plan, so it is half of the inner product with its
+    // gradient.
     Ok(plan.cost(&gradient) / 2.0)
 }
 
 /// The gradient of [`objective`] by the plan, row-major of shape `(n, m)`:
-/// `2 [(C∘C) r 1' + 1 ((D∘D) s)' − 2 C T D]` with the sums `r` of the rows of `T` and `s` of its columns.
+/// `2 [(C∘C) r 1' + 1 ((D∘D) s)' − 2 C T D]` with the sums `r` of the rows of `T` and `s` of its
+/// columns.
 ///
 /// # Errors
 /// [`GwError::Shape`].

@@ -1,4 +1,5 @@
-//! Many pairs of spaces, in parallel: each value has one writer and depends on nothing but its pair.
+//! Many pairs of spaces, in parallel: each value has one writer and depends on nothing but its
+//! pair.
 
 use super::objective::feature_cost;
 use super::solver::Solver;
@@ -9,8 +10,8 @@ use rayon::prelude::*;
 /// How many pairs a worker takes at once.
 const CHUNK: usize = 32;
 
-/// `GW` of all pairs of `spaces`, in the order (0, 1), (0, 2), … (1, 2), … of [`Condensed`](crate::dissimilarity::Condensed), to which they can be given in
-/// single precision.
+/// `GW` of all pairs of `spaces`, in the order (0, 1), (0, 2), … (1, 2), … of
+/// [`Condensed`](crate::dissimilarity::Condensed), to which they can be given in single precision.
 ///
 /// # Errors
 /// [`GwError::Parameter`] for `options`.
@@ -27,8 +28,8 @@ pub fn all_pairs(spaces: &[Space], options: &Options) -> Result<Vec<f64>, GwErro
 
 /// The fused value of all pairs of `spaces`, in the order of [`all_pairs`].
 ///
-/// `features` has the features of each space, row-major of shape `(n, k)`; their cost is [`feature_cost`]. `alpha` is the share
-/// of the distances, in `0..=1`.
+/// `features` has the features of each space, row-major of shape `(n, k)`; their cost is
+/// [`feature_cost`]. `alpha` is the share of the distances, in `0..=1`.
 ///
 /// # Errors
 /// [`GwError`] for `options`, `alpha`, and features of another shape or not finite.
@@ -56,7 +57,8 @@ pub fn fused_all_pairs(
     }))
 }
 
-/// `GW` between each of `rows` and each of `columns`, row-major of shape `(rows.len(), columns.len())`.
+/// `GW` between each of `rows` and each of `columns`, row-major of shape
+/// `(rows.len(), columns.len())`.
 ///
 /// # Errors
 /// [`GwError::Parameter`] for `options`.

@@ -33,19 +33,22 @@ pub struct Coupling {
     pub n_steps: u32,
 }
 
-/// What part of a mixed start is the plan that is not the best. On hop counts of molecules a half leads away from both plans:
-/// fewer values stay high, but the starts more take half as long again.
+/// What part of a mixed start is the plan that is not the best. On hop counts of molecules a half
+/// leads away from both plans: fewer values stay high, but the starts more take half as long again.
 const MIXED: f64 = 0.4;
 
-/// Solves pair after pair by conditional gradient, in the same memory: nothing is allocated once it has met its largest.
+/// Solves pair after pair by conditional gradient, in the same memory: nothing is allocated once it
+/// has met its largest.
 ///
-/// From a start each step goes towards the vertex that the gradient likes best ([`transport`](crate::transport)), to the
-/// lowest point on the way, which is known exactly as the value is a parabola there. The method stops at a plan that no
-/// step improves: a local optimum, for most metrics a vertex.
+/// From a start each step goes towards the vertex that the gradient likes best
+/// ([`transport`](crate::transport)), to the lowest point on the way, which is known exactly as the
+/// value is a parabola there. The method stops at a plan that no step improves: a local optimum,
+/// for most metrics a vertex.
 #[derive(Debug)]
 pub struct Solver {
     options: Options,
-    /// The first does all, the others what starts from the ends need: one for each way, and one for what is mixed.
+    /// The first does all, the others what starts from the ends need: one for each way, and one for
+    /// what is mixed.
     descents: [Descent; 4],
     start: Vec<f64>,
 }
@@ -110,7 +113,8 @@ impl Solver {
         Ok(self.solve_for_plan(a, b, Some(fused)))
     }
 
-    /// The value reached from `start`, a plan from `a` to `b`, instead of `p q'` and of disturbed starts.
+    /// The value reached from `start`, a plan from `a` to `b`, instead of `p q'` and of disturbed
+    /// starts.
     ///
     /// # Errors
     /// [`GwError::Shape`] when the plan has another shape.
@@ -181,7 +185,8 @@ impl Solver {
         }
     }
 
-    /// Makes the starts from the ends, after a first one that reached `first`; all that may be the best goes to `keep`.
+    /// Makes the starts from the ends, after a first one that reached `first`; all that may be the
+    /// best goes to `keep`.
     fn start_from_ends(
         &mut self,
         a: &Space,
@@ -197,7 +202,8 @@ impl Solver {
             descent.set(a, b, alpha, Start::Sorted(&a.along[0], columns));
             reached[1 + way] = descent.go(a, b, alpha, options, false);
         }
-        // Exchanges take the time of a third of a descent; the way that lies lower before them mostly does so after.
+        // Exchanges take the time of a third of a descent; the way that lies lower before them
+        // mostly does so after.
         let lower = if reached[2].value < reached[1].value { 2 } else { 1 };
         reached[lower] = self.descents[lower].go(a, b, alpha, options, exchange);
         keep(reached[lower], &mut self.descents[lower]);

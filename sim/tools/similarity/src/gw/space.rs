@@ -10,8 +10,8 @@ use thiserror::Error;
 
 /// A symmetric matrix of distances between `n` points, and a positive weight for each, of sum 1.
 ///
-/// The distances need not obey the triangle inequality, nor the diagonal be 0: any symmetric matrix will do. What every pair
-/// with this space needs is computed once.
+/// The distances need not obey the triangle inequality, nor the diagonal be 0: any symmetric matrix
+/// will do. What every pair with this space needs is computed once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Space {
     /// `(n, stride)`, zero where padded.
@@ -40,35 +40,19 @@ pub enum SpaceError {
     Shape {
         /// What must have another length.
         name: &'static str,
-        /// The rule.
         rule: &'static str,
         /// The length it has.
         got: usize,
     },
     /// A distance is not finite.
     #[error("distances[{}][{}]: must be finite, got {value}; give unreachable pairs a large number", .pair.0, .pair.1)]
-    Distance {
-        /// The two points.
-        pair: (usize, usize),
-        /// The distance.
-        value: f64,
-    },
+    Distance { pair: (usize, usize), value: f64 },
     /// The distance of two points depends on the direction.
     #[error("distances[{}][{}]: must be the same both ways, got {} and {}; take their mean", .pair.0, .pair.1, .values.0, .values.1)]
-    Asymmetric {
-        /// The two points.
-        pair: (usize, usize),
-        /// There and back.
-        values: (f64, f64),
-    },
+    Asymmetric { pair: (usize, usize), values: (f64, f64) },
     /// A weight is not positive and finite.
     #[error("weights[{index}]: must be finite and greater than 0, got {value}; leave out points without weight")]
-    Weight {
-        /// The point.
-        index: usize,
-        /// Its weight.
-        value: f64,
-    },
+    Weight { index: usize, value: f64 },
     /// The weights do not add to 1.
     #[error("weights: must add to 1, got {0}")]
     Sum(f64),
@@ -78,7 +62,8 @@ impl Space {
     /// The space of a row-major matrix of shape `(n, n)` and weights of shape `(n,)`.
     ///
     /// # Errors
-    /// Whatever [`SpaceError`] names. Weights may miss the sum 1 by 1e-6 and are divided by their sum.
+    /// Whatever [`SpaceError`] names. Weights may miss the sum 1 by 1e-6 and are divided by their
+    /// sum.
     pub fn new(distances: &[f64], weights: &[f64]) -> Result<Space, SpaceError> {
         let n = weights.len();
         if n == 0 {
@@ -129,8 +114,8 @@ impl Space {
         Space::new(&distances, &vec![1.0 / n as f64; n])
     }
 
-    /// The space of the rows of a row-major matrix with `k` columns, such as embeddings of nodes: Euclidean distances,
-    /// uniform weights.
+    /// The space of the rows of a row-major matrix with `k` columns, such as embeddings of nodes:
+    /// Euclidean distances, uniform weights.
     ///
     /// # Errors
     /// As [`Space::new`], and when the values are no whole rows of `k > 0`.
@@ -150,7 +135,8 @@ impl Space {
         Space::uniform(distances)
     }
 
-    /// The space of a graph's nodes: lengths of shortest paths in edges, `n` where there is no path; uniform weights.
+    /// The space of a graph's nodes: lengths of shortest paths in edges, `n` where there is no
+    /// path; uniform weights.
     ///
     /// # Errors
     /// [`SpaceError::Empty`], and [`SpaceError::Asymmetric`] if the graph is directed.
@@ -194,7 +180,8 @@ impl Space {
                 square += distance * distance * weight;
             }
             mean_square += weights[i] * square;
-            // With equal weights whole numbers stay whole, so equal means are equal to the last bit.
+            // With equal weights whole numbers stay whole, so equal means are equal to the last
+            // bit.
             means.push(if masses.is_uniform() {
                 row.iter().fold(0.0, |sum, distance| sum + distance) / n as f64
             } else {
@@ -259,7 +246,8 @@ impl Space {
         stride(self.n())
     }
 
-    /// An order of spaces by what they hold, the smaller first, so that a pair is solved alike from both sides.
+    /// An order of spaces by what they hold, the smaller first, so that a pair is solved alike from
+    /// both sides.
     pub(super) fn canonical(&self, other: &Space) -> Ordering {
         let values = |a: &[f64], b: &[f64]| {
             let mut pairs = a.iter().zip(b);
@@ -278,9 +266,10 @@ const TURNS: u32 = 8;
 
 /// The points sorted along the axis of a space, and back.
 ///
-/// The axis begins as the distance from one end less that from the other: the point of the greatest mean distance, last in
-/// `order`, and the one farthest from it. Turns of the power method on the scalar products that belong to these distances,
-/// `−½ J (D∘D) J` with `J` that takes away the mean, smooth it: it nears the first coordinate of classical scaling.
+/// The axis begins as the distance from one end less that from the other: the point of the greatest
+/// mean distance, last in `order`, and the one farthest from it. Turns of the power method on the
+/// scalar products that belong to these distances, `−½ J (D∘D) J` with `J` that takes away the
+/// mean, smooth it: it nears the first coordinate of classical scaling.
 fn along(distances: &[f64], weights: &[f64], order: &[u32]) -> [Vec<u32>; 2] {
     let n = weights.len();
     let row = |i: usize| &distances[i * n..][..n];

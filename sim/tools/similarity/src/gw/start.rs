@@ -22,7 +22,8 @@ pub(super) fn disturbed(a: &Space, b: &Space, jitter: f64, seed: u64, attempt: u
             *value = p * q * (1.0 + jitter * uniform);
         }
     }
-    // Scaling rows and columns in turn converges fast so near to the product; a hundred turns are for jitter near 1.
+    // Scaling rows and columns in turn converges fast so near to the product; a hundred turns are
+    // for jitter near 1.
     let mut sums = vec![0.0; n];
     let mut column_sums = vec![0.0; stride];
     let ones = vec![1.0; n.max(stride)];

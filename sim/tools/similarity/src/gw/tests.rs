@@ -278,14 +278,16 @@ fn no_value_depends_on_threads_or_on_the_pairs_before() {
     }
 }
 
-/// An edge against five points all at distance 1: the gradient at `p q'` is constant, so that the order of the points decides.
+/// An edge against five points all at distance 1: the gradient at `p q'` is constant, so that the
+/// order of the points decides.
 #[test]
 fn a_symmetry_does_not_hold_the_method_at_its_start() {
     let edge = Space::uniform(vec![0.0, 1.0, 1.0, 0.0]).unwrap();
     let clique = Space::uniform((0..25).map(|at| f64::from(at % 6 != 0)).collect()).unwrap();
     let at_product = objective(&edge, &clique, &edge.product_plan(&clique)).unwrap();
     assert!((at_product - 0.5).abs() < 1e-12);
-    // Different points in one half, 2 × (0.5² − 0.2² − 0.2² − 0.1²), and the point in both, 2 × 0.1², differ by 1.
+    // Different points in one half, 2 × (0.5² − 0.2² − 0.2² − 0.1²), and the point in both, 2 ×
+    // 0.1², differ by 1.
     assert!((gw(&edge, &clique, &PLAIN).unwrap() - 0.34).abs() < 1e-12);
 }
 
@@ -402,7 +404,8 @@ fn hops_reach_as_far_as_paths_and_beyond_them_the_number_of_nodes() {
     assert_eq!(space.row(3), [4.0, 4.0, 4.0, 0.0]);
 }
 
-/// From its own optimum nothing moves; from the worse of two plans the value is no better than that plan's. Both ways round alike.
+/// From its own optimum nothing moves; from the worse of two plans the value is no better than that
+/// plan's. Both ways round alike.
 #[test]
 fn a_given_start_is_gone_on_from() {
     let mut rng = SimRng::seed_from_u64(9);

@@ -1,7 +1,9 @@
-//! The loops of transport in which the time goes, in safe code that vectorises, compiled for several instruction sets.
+//! The loops of transport in which the time goes, in safe code that vectorises, compiled for
+//! several instruction sets.
 //!
-//! A result has the same bits on every CPU with FMA: sums and searches run over [`LANES`] partial results, whatever the
-//! width of the registers, and are folded in one order. Matrices have rows of [`stride`] numbers.
+//! A result has the same bits on every CPU with FMA: sums and searches run over [`LANES`] partial
+//! results, whatever the width of the registers, and are folded in one order. Matrices have rows of
+//! [`stride`] numbers.
 
 use multiversion::multiversion;
 
@@ -15,7 +17,8 @@ pub(crate) const fn stride(n_columns: usize) -> usize {
 
 /// The least `cost[i][j] − v[j] − u[i]` and its position `i × stride + j`, the first of equal ones.
 ///
-/// `cost` has shape `(u.len(), v.len())`; `v.len()` is a multiple of [`LANES`], with `−∞` where it is padded.
+/// `cost` has shape `(u.len(), v.len())`; `v.len()` is a multiple of [`LANES`], with `−∞` where it
+/// is padded.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn lowest(cost: &[f64], u: &[f64], v: &[f64]) -> (f64, usize) {
     let stride = v.len();
@@ -58,7 +61,8 @@ pub(crate) fn largest(values: &[f64]) -> f64 {
         .fold(0.0, |best, value| if value > best { value } else { best })
 }
 
-/// `out[i] = Σ_j k[i][j] x[j]`; `k` has shape `(out.len(), x.len())`, `x.len()` is a multiple of [`LANES`].
+/// `out[i] = Σ_j k[i][j] x[j]`; `k` has shape `(out.len(), x.len())`, `x.len()` is a multiple of
+/// [`LANES`].
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 pub(crate) fn rows_times(k: &[f64], x: &[f64], out: &mut [f64]) {
     let (chunks, _) = x.as_chunks::<LANES>();

@@ -1,6 +1,7 @@
 //! Weights as integer numbers of units, so that flows are added and compared without rounding.
 
-/// Units of a measure whose weights differ: `2^60` in all, which keeps every bit of a weight above `2^-7`.
+/// Units of a measure whose weights differ: `2^60` in all, which keeps every bit of a weight above
+/// `2^-7`.
 const FINE: i64 = 1 << 60;
 
 /// Positive weights, divided by their sum, as integers.
@@ -37,8 +38,8 @@ impl Masses {
 
     /// Both in units of the same size, and how many of these are the whole.
     ///
-    /// Uniform weights of `n` and `m` points come in units of `1 / lcm(n, m)`: small integers, in which sums of products
-    /// with integers, such as hop counts, are exact.
+    /// Uniform weights of `n` and `m` points come in units of `1 / lcm(n, m)`: small integers, in
+    /// which sums of products with integers, such as hop counts, are exact.
     pub(crate) fn common_units(&self, other: &Masses) -> (Vec<i64>, Vec<i64>, f64) {
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let total = self.common_units_into(other, &mut a, &mut b);

@@ -1,25 +1,26 @@
 //! The network simplex method for the transportation problem, on integer masses.
 //!
-//! A basis is a spanning tree of the bipartite graph of rows and columns; its arcs carry the flow. A pivot takes in the
-//! arc of lowest reduced cost, pushes flow round the cycle it closes and drops an arc that ran empty. The tree is kept
-//! strongly feasible (Cunningham 1976; Ahuja, Magnanti and Orlin 1993, Sec. 11.5): an empty arc always points to the
-//! root. So ties cannot make it cycle. Potentials are read off the tree, never accumulated, so they do not drift.
+//! A basis is a spanning tree of the bipartite graph of rows and columns; its arcs carry the flow.
+//! A pivot takes in the arc of lowest reduced cost, pushes flow round the cycle it closes and drops
+//! an arc that ran empty. The tree is kept strongly feasible (Cunningham 1976; Ahuja, Magnanti and
+//! Orlin 1993, Sec. 11.5): an empty arc always points to the root. So ties cannot make it cycle.
+//! Potentials are read off the tree, never accumulated, so they do not drift.
 //!
 //! A basis outlives a change of the costs: the next optimum is then usually a few pivots away.
 
 use super::kernels::{LANES, largest, lowest, stride};
 
-/// No node.
 const NONE: u32 = u32::MAX;
 
-/// A reduced cost above `−SLACK × max |cost|` counts as none: far above the rounding of a potential, far below a
-/// difference that matters.
+/// A reduced cost above `−SLACK × max |cost|` counts as none: far above the rounding of a
+/// potential, far below a difference that matters.
 const SLACK: f64 = 1e-12;
 
-/// How many reduced costs are looked at before a pivot, at least: all of them for 16 points a side, else rows in turn.
+/// How many reduced costs are looked at before a pivot, at least: all of them for 16 points a side,
+/// else rows in turn.
 ///
-/// Fewer cost more pivots, more cost more looks; steps of Gromov-Wasserstein on graphs of 17 to 40 nodes took the fewest
-/// instructions with 128 to 256.
+/// Fewer cost more pivots, more cost more looks; steps of Gromov-Wasserstein on graphs of 17 to 40
+/// nodes took the fewest instructions with 128 to 256.
 const BLOCK: usize = 256;
 
 /// A node of the tree: a row, or a column behind the rows.
@@ -67,8 +68,8 @@ pub(crate) struct Simplex {
 impl Simplex {
     /// Starts with the plan of the north-west corner, rows and columns taken in the given orders.
     ///
-    /// All masses are positive and both sides have the same sum. If costs are `−x_i y_j` and both orders are ascending in
-    /// `x` and `y`, this plan is already optimal.
+    /// All masses are positive and both sides have the same sum. If costs are `−x_i y_j` and both
+    /// orders are ascending in `x` and `y`, this plan is already optimal.
     pub(crate) fn start(&mut self, supply: &[i64], demand: &[i64], rows: &[u32], columns: &[u32]) {
         let (n, m) = (supply.len(), demand.len());
         debug_assert!(n == rows.len() && m == columns.len());
@@ -89,7 +90,8 @@ impl Simplex {
         let (mut left, mut wanted) = (supply[rows[0] as usize], demand[columns[0] as usize]);
         while at_row < n {
             let (row, column) = (rows[at_row] as usize, n + columns[at_column] as usize);
-            // On a tie the column is done first: then an empty arc leads from a row up to a column, never down to one.
+            // On a tie the column is done first: then an empty arc leads from a row up to a column,
+            // never down to one.
             if wanted <= left && at_column + 1 < m {
                 self.hang(column, row, wanted);
                 left -= wanted;
@@ -112,8 +114,8 @@ impl Simplex {
         self.v.clone_from(&other.v);
     }
 
-    /// Pivots until no cost of `cost`, of shape `(n, stride)`, calls for a change; whether the plan has changed. Padding
-    /// must be finite.
+    /// Pivots until no cost of `cost`, of shape `(n, stride)`, calls for a change; whether the plan
+    /// has changed. Padding must be finite.
     pub(crate) fn optimise(&mut self, cost: &[f64]) -> bool {
         self.refresh(self.root, cost);
         let slack = -SLACK * largest(cost);
@@ -159,8 +161,9 @@ impl Simplex {
     /// Takes in the arc from the row node to the column node; how much it then carries.
     fn pivot(&mut self, row: usize, column: usize, cost: &[f64]) -> i64 {
         let n = self.n_rows;
-        // Flow runs row → column, up to the apex, and down to the row again. It shrinks on arcs climbed from a column and
-        // on arcs descended to a row. Of those that run empty together, the last on the way from the apex must leave.
+        // Flow runs row → column, up to the apex, and down to the row again. It shrinks on arcs
+        // climbed from a column and on arcs descended to a row. Of those that run empty together,
+        // the last on the way from the apex must leave.
         let (mut below, mut above) = (row, column);
         let (mut room_below, mut room_above) = (i64::MAX, i64::MAX);
         let (mut leaving_below, mut leaving_above) = (row, column);
@@ -203,7 +206,8 @@ impl Simplex {
         pushed
     }
 
-    /// Cuts the arc above `top` and hangs its subtree, turned upside down along the way to `bottom`, below `parent`.
+    /// Cuts the arc above `top` and hangs its subtree, turned upside down along the way to
+    /// `bottom`, below `parent`.
     fn turn(&mut self, bottom: usize, top: usize, parent: usize, flow: i64) {
         let (mut at, mut parent, mut flow) = (bottom, parent, flow);
         loop {
@@ -247,7 +251,8 @@ impl Simplex {
         }
     }
 
-    /// Reads depths and potentials of the subtree of `top` off the tree: `u + v = cost` on its arcs, 0 at the root.
+    /// Reads depths and potentials of the subtree of `top` off the tree: `u + v = cost` on its
+    /// arcs, 0 at the root.
     fn refresh(&mut self, top: usize, cost: &[f64]) {
         let (n, stride) = (self.n_rows, self.v.len());
         let mut at = top;

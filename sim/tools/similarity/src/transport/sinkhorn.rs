@@ -1,8 +1,8 @@
 //! Entropic transport by scaling the rows and columns of a kernel in turn.
 //!
-//! M. Cuturi. Sinkhorn Distances: Lightspeed Computation of Optimal Transport. NIPS 2013; with the stabilisation of
-//! B. Schmitzer, SIAM J. Sci. Comput. 41 (2019): scalings that grow large are absorbed into potentials, so a small `ε`
-//! neither over- nor underflows.
+//! M. Cuturi. Sinkhorn Distances: Lightspeed Computation of Optimal Transport. NIPS 2013; with the
+//! stabilisation of B. Schmitzer, SIAM J. Sci. Comput. 41 (2019): scalings that grow large are
+//! absorbed into potentials, so a small `ε` neither over- nor underflows.
 
 use super::kernels::{columns_times, rows_times, stride};
 use super::{Plan, TransportError, check};
@@ -15,7 +15,8 @@ const ABSORB: f64 = 1e60;
 pub struct Sinkhorn {
     /// `ε`, the weight of the entropy, in units of the cost; positive. The default is 1.
     pub epsilon: f64,
-    /// Stops when the rows miss their sums by no more than this part of the mass, in all; positive. The default is 1e-12.
+    /// Stops when the rows miss their sums by no more than this part of the mass, in all; positive.
+    /// The default is 1e-12.
     pub tolerance: f64,
     /// Stops after this many sweeps over rows and columns; the default is 100 000.
     pub max_sweeps: u32,
@@ -50,7 +51,6 @@ impl Sinkhorn {
 pub struct SinkhornPlan {
     /// The plan; its columns are exact up to rounding, its rows up to `row_error`.
     pub plan: Plan,
-    /// Sweeps made.
     pub n_sweeps: u32,
     /// By how much the rows miss their sums, in all, as a part of the mass.
     pub row_error: f64,
@@ -58,7 +58,8 @@ pub struct SinkhornPlan {
     pub converged: bool,
 }
 
-/// The plan `T` from `a` to `b` of least `<cost, T> + ε Σ T (ln T − 1)`; `cost` is row-major of shape `(n, m)`.
+/// The plan `T` from `a` to `b` of least `<cost, T> + ε Σ T (ln T − 1)`; `cost` is row-major of
+/// shape `(n, m)`.
 ///
 /// # Errors
 /// Whatever [`TransportError`] names. Too few sweeps are no error: see [`SinkhornPlan::converged`].
@@ -134,7 +135,8 @@ impl Scaler {
             self.is_warm = true;
         }
         if !self.rebuild(cost, settings.epsilon) {
-            // The old potentials are so far off that a row or a column of the kernel vanished or overflowed.
+            // The old potentials are so far off that a row or a column of the kernel vanished or
+            // overflowed.
             self.cold_potentials(cost);
             self.rebuild(cost, settings.epsilon);
         }
@@ -168,7 +170,8 @@ impl Scaler {
         (n_sweeps, error)
     }
 
-    /// Writes the plan, of shape `(n, m)`, and makes its scalings the potentials from which the next cost starts.
+    /// Writes the plan, of shape `(n, m)`, and makes its scalings the potentials from which the
+    /// next cost starts.
     pub(crate) fn plan_into(&mut self, plan: &mut [f64]) {
         let rows = plan.chunks_exact_mut(self.m).zip(self.kernel.chunks_exact(self.stride));
         for ((plan, kernel), row) in rows.zip(&self.rows) {
@@ -204,7 +207,8 @@ impl Scaler {
         }
     }
 
-    /// Makes the kernel of the potentials, with scalings 1; whether every row and column has a usable sum.
+    /// Makes the kernel of the potentials, with scalings 1; whether every row and column has a
+    /// usable sum.
     fn rebuild(&mut self, cost: &[f64], epsilon: f64) -> bool {
         let rows = self.kernel.chunks_exact_mut(self.stride).zip(cost.chunks_exact(self.m));
         for ((kernel, cost), &f) in rows.zip(&self.f) {

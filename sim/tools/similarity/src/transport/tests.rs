@@ -3,7 +3,8 @@
 use super::*;
 use proptest::prelude::*;
 
-/// The least cost of moving integer masses, by successive shortest paths (Bellman and Ford) on the residual graph.
+/// The least cost of moving integer masses, by successive shortest paths (Bellman and Ford) on the
+/// residual graph.
 fn reference(supply: &[u32], demand: &[u32], cost: &[f64]) -> f64 {
     let (n, m) = (supply.len(), demand.len());
     let (mut left, mut wanted) = (supply.to_vec(), demand.to_vec());
@@ -60,7 +61,8 @@ fn assert_marginals(plan: &Plan, a: &[f64], b: &[f64], bound: f64) {
     }
 }
 
-/// Two integer partitions of the same number, and costs on a coarse grid, so that ties are the rule.
+/// Two integer partitions of the same number, and costs on a coarse grid, so that ties are the
+/// rule.
 fn problem() -> impl Strategy<Value = (Vec<u32>, Vec<u32>, Vec<f64>)> {
     (1usize..7, 1usize..7).prop_flat_map(|(n, m)| {
         let side = |len: usize| prop::collection::vec(0u32..4, len);
@@ -109,14 +111,16 @@ proptest! {
     fn an_entropic_plan_has_its_marginals_and_comes_near_the_exact_one((a, b, cost) in problem()) {
         let (a, b) = (weights(&a), weights(&b));
         let least = exact(&a, &b, &cost).unwrap().cost(&cost);
-        // Near-degenerate problems converge like one over the number of sweeps, so not much is asked for.
+        // Near-degenerate problems converge like one over the number of sweeps, so not much is
+        // asked for.
         let settings = Sinkhorn { epsilon: 0.25, tolerance: 1e-3, ..Sinkhorn::default() };
         let result = sinkhorn(&a, &b, &cost, &settings).unwrap();
         prop_assert!(result.converged && result.row_error <= 1e-3);
         let mass: f64 = a.iter().sum();
         assert_marginals(&result.plan, &a, &b, 1e-3 * mass);
         prop_assert!(result.plan.column_sums().iter().zip(&b).all(|(sum, b)| (sum - b).abs() < 1e-12 * mass));
-        // The entropy of a plan of k values lies in [0, ln k] times the mass; costs differ by 12 at most.
+        // The entropy of a plan of k values lies in [0, ln k] times the mass; costs differ by 12 at
+        // most.
         let missed = 12.0 * 1e-3 * mass;
         let entropy = settings.epsilon * mass * libm::log(cost.len() as f64);
         let got = result.plan.cost(&cost);
@@ -138,8 +142,8 @@ pub(crate) fn permutations(n: usize, visit: &mut dyn FnMut(&[usize])) {
     permute(&mut (0..n).collect::<Vec<_>>(), 0, visit);
 }
 
-/// Large enough for a search in blocks of rows; the products are optimally sorted, the rest by duality: potentials
-/// under which no reduced cost is negative prove a plan.
+/// Large enough for a search in blocks of rows; the products are optimally sorted, the rest by
+/// duality: potentials under which no reduced cost is negative prove a plan.
 #[test]
 fn large_problems_are_solved_in_blocks_of_rows() {
     let n = 150;

@@ -1,4 +1,5 @@
-//! A tree for more vertices than a matrix can be had for: split from the top, clustered exactly below.
+//! A tree for more vertices than a matrix can be had for: split from the top, clustered exactly
+//! below.
 
 use std::ops::Range;
 
@@ -8,26 +9,31 @@ use super::Tree;
 use crate::dissimilarity::Condensed;
 use crate::linkage::{Linkage, linkage};
 
-/// Rounds of the power iteration: what it leaves of the other directions does not matter to a split.
+/// Rounds of the power iteration: what it leaves of the other directions does not matter to a
+/// split.
 const ROUNDS: usize = 32;
 
-/// A tree over the vertices with these `(n, k)` row-major vectors, of which at most `part_size` at a time are compared in pairs.
+/// A tree over the vertices with these `(n, k)` row-major vectors, of which at most `part_size` at
+/// a time are compared in pairs.
 ///
-/// A part that is too large is halved at the median of its vectors' coordinates along the direction in which they vary most (the first
-/// principal component; ties by index), and so on; each small part is clustered by `method` on the matrix that `pairs` gives for
-/// its vertices, in ascending order, with infinite values capped. The splits are the upper inner nodes, so their order is that of the
-/// splits, not of the dissimilarities. `pairs` is for instance
+/// A part that is too large is halved at the median of its vectors' coordinates along the direction
+/// in which they vary most (the first principal component; ties by index), and so on; each small
+/// part is clustered by `method` on the matrix that `pairs` gives for its vertices, in ascending
+/// order, with infinite values capped. The splits are the upper inner nodes, so their order is that
+/// of the splits, not of the dissimilarities. `pairs` is for instance
 /// `|part| sequences.select(part).all_pairs(Metric::L1)`.
 ///
 /// # Panics
-/// When the vectors do not have whole rows of `k > 0` numbers, `part_size` is 0, or `pairs` gives a matrix of another size: the
-/// caller's bug.
+/// When the vectors do not have whole rows of `k > 0` numbers, `part_size` is 0, or `pairs` gives a
+/// matrix of another size: the caller's bug.
 ///
 /// # Determinism
-/// Sums run over a part in ascending index on one thread; parts are disjoint and joined in their order. Threads do not matter.
+/// Sums run over a part in ascending index on one thread; parts are disjoint and joined in their
+/// order. Threads do not matter.
 ///
 /// # Complexity
-/// `O(n k² log(n / part_size))` for the splits, `n part_size` pairs in all, of at most `part_size² / 2` a thread at once.
+/// `O(n k² log(n / part_size))` for the splits, `n part_size` pairs in all, of at most
+/// `part_size² / 2` a thread at once.
 pub fn hybrid(
     vectors: &[f32],
     k: usize,
@@ -106,7 +112,8 @@ impl Plan {
     }
 }
 
-/// Orders `vertices`, which begin at `begin` of the whole, so that parts are ranges; ascending within each.
+/// Orders `vertices`, which begin at `begin` of the whole, so that parts are ranges; ascending
+/// within each.
 fn split(vectors: &[f32], k: usize, part_size: usize, vertices: &mut [u32], begin: usize) -> Plan {
     if vertices.len() <= part_size {
         return Plan::Part(begin..begin + vertices.len());
@@ -138,7 +145,8 @@ fn split(vectors: &[f32], k: usize, part_size: usize, vertices: &mut [u32], begi
     Plan::Split(Box::new([low, high]))
 }
 
-/// The direction in which the vectors vary most, by power iteration from their widest coordinate; zero if they do not vary.
+/// The direction in which the vectors vary most, by power iteration from their widest coordinate;
+/// zero if they do not vary.
 fn widest(vectors: &[f32], k: usize, vertices: &[u32]) -> Vec<f64> {
     let rows = || vertices.iter().map(|&u| &vectors[u as usize * k..][..k]);
     let mut mean = vec![0.0; k];

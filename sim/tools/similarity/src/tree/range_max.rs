@@ -7,7 +7,8 @@ const BLOCK: usize = 32;
 
 /// A list of numbers that answers for the largest of any range.
 ///
-/// A sparse table over the maxima of blocks adds `log2(n / 32) / 32` numbers to each of the list: half again as much at 2^20.
+/// A sparse table over the maxima of blocks adds `log2(n / 32) / 32` numbers to each of the list:
+/// half again as much at 2^20.
 #[derive(Clone, Debug)]
 pub(super) struct RangeMax {
     values: Vec<u32>,

@@ -4,19 +4,20 @@ use super::{Topology, linked};
 use folkmoot_draws::{SimRng, shuffle};
 use folkmoot_engine::prelude::StrategyError;
 use folkmoot_graphs::Graph;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
-/// New pairs of clients in every round: with one neighbour a random matching, with more as many matchings laid over each other. Where two
-/// have a pair in common, its clients have a neighbour fewer; of an odd number of clients, each matching leaves one out. Of a single round
-/// the links fall into parts; over the rounds everybody hears of everybody.
+/// New pairs of clients in every round: with one neighbour a random matching, with more as many
+/// matchings laid over each other. Where two have a pair in common, its clients have a neighbour
+/// fewer; of an odd number of clients, each matching leaves one out. Of a single round the links
+/// fall into parts; over the rounds everybody hears of everybody.
 ///
-/// S. Boyd, A. Ghosh, B. Prabhakar, D. Shah. Randomized Gossip Algorithms. IEEE Transactions on Information Theory 52(6), 2006, for matrices
-/// drawn anew.
-#[part(name = "Changing", about = "new random pairs of clients in every round")]
+/// S. Boyd, A. Ghosh, B. Prabhakar, D. Shah. Randomized Gossip Algorithms. IEEE Transactions on
+/// Information Theory 52(6), 2006, for matrices drawn anew.
+#[component(name = "Changing", about = "new random pairs of clients in every round")]
 #[derive(Clone, Copy, Debug)]
 pub struct Changing {
     /// The most neighbours of a client in one round.
-    #[part(default = 1, in = 1..=1_024)]
+    #[component(default = 1, in = 1..=1_024)]
     pub neighbours: u32,
 }
 

@@ -5,7 +5,7 @@ use super::regular::{even, has_room};
 use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::StrategyError;
 use folkmoot_graphs::{DataDirs, DatasetSpec, Graph};
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 
 /// The graph of a generated data set.
 fn drawn(spec: &DatasetSpec, rng: &mut SimRng) -> Result<Graph, StrategyError> {
@@ -15,18 +15,19 @@ fn drawn(spec: &DatasetSpec, rng: &mut SimRng) -> Result<Graph, StrategyError> {
 }
 
 /// A ring some of whose links lead somewhere else (Watts & Strogatz 1998).
-#[part(
+#[component(
     name = "SmallWorld",
     about = "a ring some of whose links lead somewhere else (Watts & Strogatz 1998)",
     rules
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct SmallWorld {
-    /// Neighbours of each client on the ring, half of them on either side: even, and below the number of clients.
-    #[part(default = 4, in = 2..=1_024)]
+    /// Neighbours of each client on the ring, half of them on either side: even, and below the
+    /// number of clients.
+    #[component(default = 4, in = 2..=1_024)]
     pub neighbours: u32,
     /// The probability that a link leads to a client that is drawn.
-    #[part(default = 0.2, in = 0..=1)]
+    #[component(default = 0.2, in = 0..=1)]
     pub rewired: f64,
 }
 
@@ -53,16 +54,16 @@ impl Topology for SmallWorld {
     }
 }
 
-/// Every two clients with the same probability, independently (Erdős & Rényi 1959). Below a degree of about `ln n` it mostly falls into
-/// parts, which is refused.
-#[part(
+/// Every two clients with the same probability, independently (Erdős & Rényi 1959). Below a degree
+/// of about `ln n` it mostly falls into parts, which is refused.
+#[component(
     name = "ErdosRenyi",
     about = "every two clients with the same probability (Erdős & Rényi 1959)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct ErdosRenyi {
     /// The expected number of neighbours; at most the number of clients less 1.
-    #[part(default = 6.0, above = 0, at_most = 1_000_000)]
+    #[component(default = 6.0, above = 0, at_most = 1_000_000)]
     pub degree: f64,
 }
 

@@ -4,15 +4,15 @@ use super::{Topology, linked};
 use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::StrategyError;
 use folkmoot_graphs::Graph;
-use folkmoot_parts::part;
+use folkmoot_parts::component;
 
-/// The links of a file: a line `u v` for each, with ids of clients from 0 on, whichever way round; empty lines and lines that begin with `#`
-/// or `%` are skipped. The manifest has its fingerprint.
-#[part(name = "File", about = "the links of a file, a line for each")]
+/// The links of a file: a line `u v` for each, with ids of clients from 0 on, whichever way round;
+/// empty lines and lines that begin with `#` or `%` are skipped. The manifest has its fingerprint.
+#[component(name = "File", about = "the links of a file, a line for each")]
 #[derive(Clone, Debug)]
 pub struct File {
     /// The file, relative to a data folder or absolute.
-    #[part(required)]
+    #[component(required)]
     pub path: String,
 }
 

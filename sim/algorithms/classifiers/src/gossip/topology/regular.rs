@@ -4,7 +4,7 @@ use super::{Topology, linked};
 use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::StrategyError;
 use folkmoot_graphs::Graph;
-use folkmoot_parts::{Rules, part};
+use folkmoot_parts::{Rules, component};
 
 /// More links are not made, as they would not fit into memory with all that is sent along them.
 const MOST_LINKS: u64 = 100_000_000;
@@ -22,7 +22,7 @@ fn fits(n_clients: u32, neighbours: u32) -> Result<(), StrategyError> {
 }
 
 /// Every client with every other: one exchange reaches the mean, at `n (n - 1)` messages.
-#[part(name = "Complete", about = "every client with every other")]
+#[component(name = "Complete", about = "every client with every other")]
 #[derive(Clone, Copy, Debug)]
 pub struct Complete {}
 
@@ -35,15 +35,16 @@ impl Topology for Complete {
 }
 
 /// Clients in a ring, in the order of their ids, each linked with the nearest on both sides.
-#[part(
+#[component(
     name = "Ring",
     about = "clients in a ring, each with the nearest on both sides",
     rules
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Ring {
-    /// Neighbours of each client, half of them on either side: even, and below the number of clients.
-    #[part(default = 2, in = 2..=1_000_000)]
+    /// Neighbours of each client, half of them on either side: even, and below the number of
+    /// clients.
+    #[component(default = 2, in = 2..=1_000_000)]
     pub neighbours: u32,
 }
 
@@ -81,15 +82,17 @@ impl Topology for Ring {
     }
 }
 
-/// Clients row by row on a grid whose ends meet, each linked with the four beside it; in two rows or columns, those above and below are one.
-#[part(
+/// Clients row by row on a grid whose ends meet, each linked with the four beside it; in two rows
+/// or columns, those above and below are one.
+#[component(
     name = "Torus",
     about = "clients on a grid whose ends meet, each with the four beside it"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Torus {
-    /// Rows: at least 2, and a divisor of the number of clients with at least 2 columns left. Left out, the grid is as square as it can be.
-    #[part(at_least = 2, hint = "leave it out for a grid that is as square as it can be")]
+    /// Rows: at least 2, and a divisor of the number of clients with at least 2 columns left. Left
+    /// out, the grid is as square as it can be.
+    #[component(at_least = 2, hint = "leave it out for a grid that is as square as it can be")]
     pub rows: Option<u32>,
 }
 

@@ -1,4 +1,5 @@
-//! Citation graphs: what other programs counted and logged of them. Where the real data are needed and are not there, a test says that it is skipped.
+//! Citation graphs: what other programs counted and logged of them. Where the real data are needed
+//! and are not there, a test says that it is skipped.
 
 #[path = "../../../../../tools/graphs/src/readers/testing.rs"]
 mod testing;
@@ -27,7 +28,8 @@ fn communities(data: &Dataset, n_clients: u32) -> Arc<Partition> {
     Arc::new(spec.partition(data, &mut stream(0)).unwrap())
 }
 
-/// Counts of another program, on communities of citation graphs: rows of one hop, of two, `Σ |N[V_k]|`, and rows of others' nodes.
+/// Counts of another program, on communities of citation graphs: rows of one hop, of two,
+/// `Σ |N[V_k]|`, and rows of others' nodes.
 #[test]
 fn rows_of_citation_graphs_are_those_counted_by_another() {
     for (name, all) in [
@@ -101,7 +103,9 @@ fn cora_in_ten_pieces_is_whole_again() {
     assert_eq!(number(&outcome, "exchange_bytes"), 6_906_144.0);
 }
 
-/// 200 rounds of ten clients, down and up, four bytes a weight of 23 063, 59 366 and 8 067; FedGraph's log has 351.91, 905.85 and 123.09 MiB, weights alone (`NC_comm_costs_old/nc_data_raw.csv`, at commit b7b073e).
+/// 200 rounds of ten clients, down and up, four bytes a weight of 23 063, 59 366 and 8 067;
+/// FedGraph's log has 351.91, 905.85 and 123.09 MiB, weights alone
+/// (`NC_comm_costs_old/nc_data_raw.csv`, at commit b7b073e).
 #[test]
 fn payload_of_training_is_that_of_the_logs_of_fed_graph() {
     for (d, n_classes, weights, mib) in [
@@ -131,7 +135,8 @@ fn payload_of_training_is_that_of_the_logs_of_fed_graph() {
     }
 }
 
-/// FedGraph's log of the exchange among ten clients who hold nodes by chance: its formula is within 0.2 % of it, and so are we.
+/// FedGraph's log of the exchange among ten clients who hold nodes by chance: its formula is within
+/// 0.2 % of it, and so are we.
 #[test]
 fn dense_matrices_of_citation_graphs_cost_what_fed_graph_logged() {
     for (name, d, logged) in [

@@ -18,7 +18,8 @@ fn uniform(bits: u32, symbols: Symbols) -> Chosen<dyn Codec> {
     })
 }
 
-/// Three clients of ten training nodes each, and generators of 42 + 64 + 216 numbers in six matrices, with embeddings of five.
+/// Three clients of ten training nodes each, and generators of 42 + 64 + 216 numbers in six
+/// matrices, with embeddings of five.
 #[test]
 fn packed_bytes_are_those_counted_by_hand() {
     let nodes = 10;
@@ -58,7 +59,8 @@ fn what_is_learned_stays_near_with_half_precision() {
     assert_eq!((near[2], far[2]), (exact[2], exact[2]));
 }
 
-/// A sum of gradients of nobody, so that a step is by the client's own, which is that of the generator as others read it.
+/// A sum of gradients of nobody, so that a step is by the client's own, which is that of the
+/// generator as others read it.
 #[test]
 fn an_owner_steps_from_its_generator_by_the_gradient_of_what_others_read() {
     at_first_of(

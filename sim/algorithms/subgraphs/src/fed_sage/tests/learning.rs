@@ -126,7 +126,8 @@ fn message(makers: &Makers) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
     (shared, embeddings, vec![2.0, 0.0, 7.0, 1.0])
 }
 
-/// The gradient that a client sends back is that of the formula, by differences in double precision.
+/// The gradient that a client sends back is that of the formula, by differences in double
+/// precision.
 #[test]
 fn a_gradient_for_another_is_that_of_the_formula() {
     at_first_of(2, still(2, 1, 1), |_, makers, pieces, _| {
@@ -182,7 +183,8 @@ fn a_gradient_for_another_is_that_of_the_formula() {
     });
 }
 
-/// The gradient that is kept as factors, with noise and dropout, is the one that a tape makes of all layers.
+/// The gradient that is kept as factors, with noise and dropout, is the one that a tape makes of
+/// all layers.
 #[test]
 fn a_gradient_for_another_has_the_bits_of_one_that_is_made_whole() {
     at_first_of(2, wide(2, 1, 1), |_, makers, pieces, _| {
@@ -261,7 +263,8 @@ fn the_sum_of_gradients_is_that_of_one_pooled_loss() {
             width: plan.n_made * plan.n_features,
             share: 1.0 / 8.0 / 4.0,
         };
-        // By the last layer's bias the gradient is the sum over rows of that by what is made, through the tanh.
+        // By the last layer's bias the gradient is the sum over rows of that by what is made,
+        // through the tanh.
         let mut tape = Tape::new();
         let rows = tape.variable(3, plan.n_made * plan.n_features, &made);
         let loss = tape.custom(&nearest, &[rows], 1, 1);

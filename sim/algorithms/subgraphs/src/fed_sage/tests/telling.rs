@@ -49,7 +49,8 @@ fn each_form_is_encoded_as_its_numbers_are() {
     }
 }
 
-/// Over numbers that take several turns, in the order of their makers, one of whom has nothing to say: as one adds up numbers that are all there.
+/// Over numbers that take several turns, in the order of their makers, one of whom has nothing to
+/// say: as one adds up numbers that are all there.
 #[test]
 fn a_sum_of_factors_has_the_bits_of_a_sum_of_numbers() {
     let all = [

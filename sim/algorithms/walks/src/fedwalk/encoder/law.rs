@@ -1,11 +1,13 @@
 //! The law of an encoder that reads scores, drawn from without touching all pairs.
 //!
-//! `P[Enc(u) = v]` is proportional to `exp(scale × score(u, v))`. A draw does not touch all |V| candidates: those with
-//! `scale × |score| > 64 ln 2 + ln |V|` have together less than `2^-64` of the weight of `u` itself and are left out, so the law drawn
-//! from is within `2^-64` of the full one in total variation. What is left, mostly `u` alone, is kept as a table per vertex.
+//! `P[Enc(u) = v]` is proportional to `exp(scale × score(u, v))`. A draw does not touch all |V|
+//! candidates: those with `scale × |score| > 64 ln 2 + ln |V|` have together less than `2^-64` of
+//! the weight of `u` itself and are left out, so the law drawn from is within `2^-64` of the full
+//! one in total variation. What is left, mostly `u` alone, is kept as a table per vertex.
 //!
-//! Where scores are scaled down so far that all candidates count, candidates are drawn uniformly and kept with probability
-//! `exp(scale × score)` until one is: the same law, exactly, and no table.
+//! Where scores are scaled down so far that all candidates count, candidates are drawn uniformly
+//! and kept with probability `exp(scale × score)` until one is: the same law, exactly, and no
+//! table.
 
 use super::super::scores::PairScores;
 use super::Scale;
@@ -13,7 +15,8 @@ use folkmoot_draws::{SimRng, index, unit};
 use rayon::prelude::*;
 use std::sync::OnceLock;
 
-/// How far scores may reach, scaled, for uniform proposals: one in `e^12` is kept at worst, and in practice most are.
+/// How far scores may reach, scaled, for uniform proposals: one in `e^12` is kept at worst, and in
+/// practice most are.
 const MAX_REJECTION: f64 = 12.0;
 
 /// The law of the encoder on one tree.
@@ -29,7 +32,6 @@ pub(in super::super) struct Law {
 /// What one vertex may become.
 #[derive(Debug)]
 struct Table {
-    /// Ascending.
     candidates: Box<[u32]>,
     /// The sums of the weights `exp(scale × score)` up to each candidate.
     cumulative: Box<[f64]>,
@@ -38,7 +40,8 @@ struct Table {
 /// What the law really costs, measured over all pairs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Audit {
-    /// The largest absolute score of any pair: the sensitivity that a calibrated mechanism divides by.
+    /// The largest absolute score of any pair: the sensitivity that a calibrated mechanism divides
+    /// by.
     pub sensitivity: f64,
     /// The largest log ratio of the probabilities of one output under two inputs.
     pub worst_log_ratio: f64,
@@ -67,7 +70,8 @@ impl Law {
         }
     }
 
-    /// A draw for vertex `u`: one `u64` from a table of more than one candidate, none from others; two or more for each proposal.
+    /// A draw for vertex `u`: one `u64` from a table of more than one candidate, none from others;
+    /// two or more for each proposal.
     pub(in super::super) fn draw(&self, u: u32, scores: PairScores<'_>, rng: &mut SimRng) -> u32 {
         if self.by_rejection {
             loop {

@@ -71,7 +71,8 @@ fn graphs_look_like_the_published_ones() {
             .filter(|(from, to)| wanted(*from, *to))
             .count()
     };
-    // The published means are 1.50 to 1.55 arcs a node, and 0.4 to 2.9 % of the nodes follow themselves.
+    // The published means are 1.50 to 1.55 arcs a node, and 0.4 to 2.9 % of the nodes follow
+    // themselves.
     let per_node = arcs(|_, _| true) as f64 / n_nodes as f64;
     assert!((1.35..1.6).contains(&per_node), "{per_node}");
     let loops = arcs(|from, to| from == to as usize) as f64 / n_nodes as f64;
@@ -81,7 +82,8 @@ fn graphs_look_like_the_published_ones() {
     assert!((share - 0.9).abs() < 5.0 * (0.09_f64 / 1_600.0).sqrt(), "{share}");
 }
 
-/// Mean instructions a node, and its standard error from graph means, of the variants that `wanted` takes.
+/// Mean instructions a node, and its standard error from graph means, of the variants that `wanted`
+/// takes.
 fn instructions(variants: &[Variant], wanted: impl Fn(u32) -> bool) -> (f64, f64) {
     let means: Vec<f64> = variants
         .iter()

@@ -1,10 +1,12 @@
-//! Layouts of lines of numbers that are no edge list: counts on the first line, adjacency lists, METIS, matrices, more columns.
+//! Layouts of lines of numbers that are no edge list: counts on the first line, adjacency lists,
+//! METIS, matrices, more columns.
 
 use crate::readers::format::converts;
 use crate::readers::text::{Text, fields, whole};
 use crate::{DataError, Dataset};
 
-/// Names the layout of a file that could not be read as an edge list, with a way to convert it; `None` if it is none of these.
+/// Names the layout of a file that could not be read as an edge list, with a way to convert it;
+/// `None` if it is none of these.
 pub(super) fn named(text: &Text, weighted: bool) -> Option<DataError> {
     // Blank lines are nodes without neighbours in METIS' format, and comments are none.
     let lines: Vec<(usize, &str)> = text.lines().collect::<Result<_, _>>().ok()?;
@@ -91,7 +93,8 @@ fn name_of(text: &Text) -> String {
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// Whether the first line counts nodes and edges, and each line below lists the neighbours of one node, from 1.
+/// Whether the first line counts nodes and edges, and each line below lists the neighbours of one
+/// node, from 1.
 fn is_metis(rows: &[(usize, Vec<&str>)]) -> bool {
     let numbers = |row: &[&str]| -> Option<Vec<u64>> { row.iter().map(|field| whole(field)).collect() };
     let Some(head) = numbers(&rows[0].1) else {
@@ -128,7 +131,8 @@ fn is_metis(rows: &[(usize, Vec<&str>)]) -> bool {
             .all(|(at, list)| list.iter().all(|&v| mirrored(at, v)))
 }
 
-/// Refuses a file of pairs whose first line can only be counts of nodes and edges, and notes one that may be.
+/// Refuses a file of pairs whose first line can only be counts of nodes and edges, and notes one
+/// that may be.
 pub(super) fn refuse_counts(
     text: &Text,
     (pairs, weights): (&[(u64, u64)], &[f32]),

@@ -10,10 +10,10 @@ use serde::Deserialize;
 use crate::readers::limits::MAX_UNPACKED;
 use crate::{DataError, Graph, GraphBuilder};
 
-/// Counts per block.
 pub(super) const N_COLUMNS: usize = 6;
 
-/// The longest line: some thousand times what the published sets hold, so that a file that unpacks without end stops early.
+/// The longest line: some thousand times what the published sets hold, so that a file that unpacks
+/// without end stops early.
 const MAX_LINE: usize = 1 << 24;
 
 /// One function as it is kept.
@@ -85,7 +85,8 @@ impl Lines {
         }
     }
 
-    /// Decoding and the system report through one type: what the file's bytes are to blame for gets its place in the text.
+    /// Decoding and the system report through one type: what the file's bytes are to blame for gets
+    /// its place in the text.
     fn unreadable(&self, error: &std::io::Error) -> DataError {
         use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
         let damage = match error.kind() {

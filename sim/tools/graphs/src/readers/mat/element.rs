@@ -38,7 +38,8 @@ pub(super) struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// The next element, or `None` at the end. The declared length must lie within the bytes at hand.
+    /// The next element, or `None` at the end. The declared length must lie within the bytes at
+    /// hand.
     pub(super) fn next(&mut self) -> Result<Option<Element<'a>>, String> {
         if self.bytes.is_empty() {
             return Ok(None);
@@ -52,7 +53,8 @@ impl<'a> Elements<'a> {
         let word = self.endian.word(first);
         let (kind, start, len) = match word >> 16 {
             0 => (word, 8, self.endian.word(second) as usize),
-            // A small element keeps its length in the upper half of the first word and its data in place of the second.
+            // A small element keeps its length in the upper half of the first word and its data in
+            // place of the second.
             len if len <= 4 => (word & 0xffff, 4, len as usize),
             len => return Err(format!("a small element claims {len} bytes, but holds at most 4")),
         };
@@ -80,7 +82,8 @@ impl<'a> Elements<'a> {
     }
 }
 
-/// Unpacks the data of a compressed element, up to a limit: what is unpacked is real, what a header claims is not.
+/// Unpacks the data of a compressed element, up to a limit: what is unpacked is real, what a header
+/// claims is not.
 pub(super) fn inflate(data: &[u8]) -> Result<Vec<u8>, String> {
     let mut unpacked = Vec::new();
     let mut limited = ZlibDecoder::new(data).take(MAX_UNPACKED + 1);

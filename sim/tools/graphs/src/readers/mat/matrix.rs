@@ -10,14 +10,16 @@ const CLASS_SPARSE: u32 = 5;
 /// Full matrices of numbers: double, single, and the integers of 8 to 64 bits.
 const CLASSES_FULL: std::ops::RangeInclusive<u32> = 6..=15;
 
-/// The stored entries `(row, column, value)` of a matrix, column after column; zeros may be among them.
+/// The stored entries `(row, column, value)` of a matrix, column after column; zeros may be among
+/// them.
 pub(super) struct Matrix {
     pub(super) n_rows: u32,
     pub(super) n_columns: u32,
     pub(super) entries: Vec<(u32, u32, f64)>,
 }
 
-/// Calls `found(name, read)` for every matrix of the file; `read` parses it, and is not called for variables to ignore.
+/// Calls `found(name, read)` for every matrix of the file; `read` parses it, and is not called for
+/// variables to ignore.
 pub(super) fn visit(
     bytes: &[u8],
     mut found: impl FnMut(&str, &dyn Fn() -> Result<Matrix, String>) -> Result<(), String>,
@@ -58,7 +60,8 @@ pub(super) fn visit(
     Ok(())
 }
 
-/// Whether a file begins with the header of a level 4 matrix: type, rows, columns, imaginary part, length of the name, in 20 bytes.
+/// Whether a file begins with the header of a level 4 matrix: type, rows, columns, imaginary part,
+/// length of the name, in 20 bytes.
 fn is_level_4(bytes: &[u8]) -> bool {
     let Some(header) = bytes.first_chunk::<20>() else {
         return false;

@@ -1,4 +1,5 @@
-//! A writer of tiny `.mat` files in every layout that the reader promises, and what the reader makes of them.
+//! A writer of tiny `.mat` files in every layout that the reader promises, and what the reader
+//! makes of them.
 
 use std::io::Write;
 
@@ -211,7 +212,8 @@ fn damaged_files_are_refused_with_the_reason() {
     assert!(with([2, 2], &[1], &[0, 1]).contains("2 columns need 3 bounds, got 2"));
     assert!(with([2, 2], &[1], &[0, 2, 1]).contains("must rise from 0"));
     assert!(with([2, 2], &[1], &[0, 1, 9]).contains("9 entries are announced, but 1 row indices"));
-    // A header that claims two thousand million nodes costs no memory: the bounds that must go with them are not there.
+    // A header that claims two thousand million nodes costs no memory: the bounds that must go with
+    // them are not there.
     assert!(with([2_000_000_000, 2_000_000_000], &[1], &[0, 1]).contains("need 2000000001 bounds"));
 }
 

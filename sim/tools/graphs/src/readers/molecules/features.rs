@@ -10,8 +10,9 @@
 //! | 41      | aromatic     | 0 or 1                                                                          |
 //! | 42      | in a ring    | 0 or 1                                                                          |
 //!
-//! The elements are those of AttentiveFP (Z. Xiong et al. Pushing the Boundaries of Molecular Representation for Drug
-//! Discovery with the Graph Attention Mechanism. Journal of Medicinal Chemistry 63, 2020, Table 1).
+//! The elements are those of AttentiveFP (Z. Xiong et al. Pushing the Boundaries of Molecular
+//! Representation for Drug Discovery with the Graph Attention Mechanism. Journal of Medicinal
+//! Chemistry 63, 2020, Table 1).
 
 use folkmoot_molecules::{Atom, Hybridisation};
 use std::ops::Range;
@@ -19,7 +20,8 @@ use std::ops::Range;
 /// How many features an atom has.
 pub(super) const N_FEATURES: u32 = 43;
 
-/// Those that change when a bond is taken away: all but element and charge. Hydrogens are what the bonds leave of the valence.
+/// Those that change when a bond is taken away: all but element and charge. Hydrogens are what the
+/// bonds leave of the valence.
 pub(super) const STRUCTURAL: [Range<u32>; 2] = [16..23, 29..N_FEATURES];
 
 const ELEMENTS: [u8; 15] = [5, 6, 7, 8, 9, 14, 15, 16, 17, 33, 34, 35, 52, 53, 85];

@@ -1,4 +1,5 @@
-//! The members of an archive: unpacked within limits, by name, and those that no reader takes with their type and shape.
+//! The members of an archive: unpacked within limits, by name, and those that no reader takes with
+//! their type and shape.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};

@@ -102,7 +102,8 @@ fn hand_written_archive_reads_as_it_was_meant() {
     assert_eq!((part.graph().n_nodes(), part.node_ids), (3, Some(vec![0, 1, 2])));
 }
 
-/// As the sets of Amazon and Coauthor are handed on: an archive in a zip file. One deeper is not looked for.
+/// As the sets of Amazon and Coauthor are handed on: an archive in a zip file. One deeper is not
+/// looked for.
 #[test]
 fn an_archive_in_a_zip_file_is_read_as_that() {
     let zipped = |name: &str, content: &[u8]| {

@@ -11,7 +11,8 @@ const NO_LABELS: Brought = Brought {
     labels: false,
 };
 
-/// Two graphs: a path of three nodes and a single edge; node 3 is the middle one; edge 1 2 is listed twice.
+/// Two graphs: a path of three nodes and a single edge; node 3 is the middle one; edge 1 2 is
+/// listed twice.
 const FILES: &[(&str, &str)] = &[
     ("A", "1, 3\n3, 1\n2, 3\n3, 2\n1, 3\n3, 1\n4, 5\n5, 4\n"),
     ("graph_indicator", "1\n1\n1\n2\n2\n"),

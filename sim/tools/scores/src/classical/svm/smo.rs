@@ -21,7 +21,8 @@ struct Step {
     curvature: f64,
 }
 
-/// Where the search stands. `slope` is `−y ∘ gradient`: an item's decision value falls short of its class by that much, up to `rho`.
+/// Where the search stands. `slope` is `−y ∘ gradient`: an item's decision value falls short of its
+/// class by that much, up to `rho`.
 struct State<'a> {
     kernel: &'a [f64],
     diagonal: Vec<f64>,
@@ -36,7 +37,8 @@ struct State<'a> {
     changes: Vec<f64>,
 }
 
-/// Minimises the dual objective; `kernel` is square and its first `n_positive` items are the positive ones.
+/// Minimises the dual objective; `kernel` is square and its first `n_positive` items are the
+/// positive ones.
 pub(super) fn solve(kernel: &[f64], n_positive: usize, settings: &Svm) -> Solved {
     let n = kernel.len().isqrt();
     let sign = |item: usize| if item < n_positive { 1.0 } else { -1.0 };
@@ -81,7 +83,8 @@ impl State<'_> {
         };
     }
 
-    /// The next two variables; none if all is within the tolerance. Of several that are as good, the last.
+    /// The next two variables; none if all is within the tolerance. Of several that are as good,
+    /// the last.
     fn choose(&mut self, tolerance: f64) -> Option<Step> {
         let n = self.alpha.len();
         let highest = -lowest(&self.slope, &self.may_rise, -1.0);
@@ -105,10 +108,12 @@ impl State<'_> {
         (highest - lowest(&self.slope, &self.may_fall, 1.0) >= tolerance).then_some(step)
     }
 
-    /// Moves `y α` of the two variables by the same length up and down, as far as it pays or the bounds allow.
+    /// Moves `y α` of the two variables by the same length up and down, as far as it pays or the
+    /// bounds allow.
     fn advance(&mut self, step: &Step) {
         let (up, low) = (step.up, step.low);
-        // How far each may go, and where it then is: set and not computed, so that a variable at its bound is known to be there.
+        // How far each may go, and where it then is: set and not computed, so that a variable at
+        // its bound is known to be there.
         let (up_room, up_bound) = match up < self.n_positive {
             true => (self.c - self.alpha[up], self.c),
             false => (self.alpha[up], 0.0),
@@ -136,7 +141,8 @@ impl State<'_> {
         }
     }
 
-    /// The mean of `−slope` over the variables between their bounds; without any, the middle of what the others allow.
+    /// The mean of `−slope` over the variables between their bounds; without any, the middle of
+    /// what the others allow.
     fn rho(&self) -> f64 {
         let (mut sum, mut n_free) = (0.0, 0u64);
         let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -166,7 +172,8 @@ fn curvature(up: f64, low: f64, between: f64) -> f64 {
     if curvature > 0.0 { curvature } else { TAU }
 }
 
-/// What a step of a variable, whose slope and place on the diagonal are `(highest, up)`, with each other would change the objective by; infinite with those it has nothing to win from.
+/// What a step of a variable, whose slope and place on the diagonal are `(highest, up)`, with each
+/// other would change the objective by; infinite with those it has nothing to win from.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 fn change(
     (highest, up): (f64, f64),
@@ -182,7 +189,8 @@ fn change(
     }
 }
 
-/// The least of the numbers times `sign` that are asked for, as if there were no others and none that is no number; infinite without any.
+/// The least of the numbers times `sign` that are asked for, as if there were no others and none
+/// that is no number; infinite without any.
 #[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
 fn lowest(values: &[f64], asked: &[bool], sign: f64) -> f64 {
     const LANES: usize = 8;

@@ -34,7 +34,8 @@ fn exact(c: f64) -> Svm {
     }
 }
 
-/// The conditions of Karush, Kuhn and Tucker up to `slack`, from the definition: the gradient is formed anew.
+/// The conditions of Karush, Kuhn and Tucker up to `slack`, from the definition: the gradient is
+/// formed anew.
 fn assert_stationary(pair: &PairModel, kernel: &[f64], y: &[u32], c: f64, slack: f64) {
     let n = y.len();
     let mut coef = vec![0.0; n];
@@ -58,7 +59,8 @@ fn assert_stationary(pair: &PairModel, kernel: &[f64], y: &[u32], c: f64, slack:
     }
 }
 
-/// Points -1 and 1 on a line: the margin passes through both, with α = 1/2 each, or C if that is less.
+/// Points -1 and 1 on a line: the margin passes through both, with α = 1/2 each, or C if that is
+/// less.
 #[test]
 fn two_points_have_the_solution_of_the_textbook() {
     let kernel = [1.0, -1.0, -1.0, 1.0];
@@ -80,7 +82,8 @@ fn equal_votes_and_zero_decisions_go_as_in_libsvm() {
     let kernel = [1.0, -1.0, -1.0, 1.0];
     let model = exact(1.0).fit(&kernel, &[3, 8]).unwrap();
     assert_eq!(model.predict(&[0.0, 0.0, 1.0, -1.0, -1.0, 1.0]).unwrap(), [8, 3, 8]);
-    // Three classes at the corners of a triangle; at its centre every decision is 0, and the votes are 0, 1 and 2.
+    // Three classes at the corners of a triangle; at its centre every decision is 0, and the votes
+    // are 0, 1 and 2.
     let corners = [1.0, -0.5, -0.5, -0.5, 1.0, -0.5, -0.5, -0.5, 1.0];
     let model = exact(1.0).fit(&corners, &[5, 6, 7]).unwrap();
     assert_eq!(model.predict(&[0.0; 3]).unwrap(), [7]);
@@ -126,7 +129,8 @@ fn a_single_class_is_always_predicted() {
     assert!(model.decisions(&[0.0; 4]).unwrap().is_empty());
 }
 
-/// The search on an indefinite kernel ends by itself, below the start, at a point where no pair of variables pays.
+/// The search on an indefinite kernel ends by itself, below the start, at a point where no pair of
+/// variables pays.
 #[test]
 fn indefinite_kernels_end_at_a_stationary_point() {
     for seed in 0..20 {

@@ -114,7 +114,8 @@ fn nested_folds_predict_every_item_and_do_not_depend_on_threads() {
     assert!(found.choices.iter().all(|choice| choice.n_tested == 48));
 }
 
-/// Where the test items of a fold lie moves what the other folds choose from, and nothing of its own choice.
+/// Where the test items of a fold lie moves what the other folds choose from, and nothing of its
+/// own choice.
 #[test]
 fn a_fold_is_chosen_without_its_test_items() {
     let (mut distances, y) = line(40);

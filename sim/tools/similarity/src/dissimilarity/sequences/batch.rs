@@ -9,11 +9,13 @@ use crate::dtw::lanes::{COLUMNS, LANES, Lanes, distances, sweep};
 /// Rows of a batch where few recur: what is known of them stays in the second cache.
 const FRESH_ROWS: usize = 1 << 10;
 
-/// Rows of a batch where rows recur: enough for most to come up several times, at some megabytes a thread.
+/// Rows of a batch where rows recur: enough for most to come up several times, at some megabytes a
+/// thread.
 const RECURRING_ROWS: usize = 1 << 17;
 
-/// Some sequences, from the longest down, and the rows that occur in them. The first so many sequences have the first so many of the
-/// rows, so that a part of a batch needs no lists of its own.
+/// Some sequences, from the longest down, and the rows that occur in them. The first so many
+/// sequences have the first so many of the rows, so that a part of a batch needs no lists of its
+/// own.
 #[derive(Debug)]
 pub(super) struct Batch {
     /// Their places in the order by length: the first of them has the last place.
@@ -65,7 +67,8 @@ impl Batch {
         batch
     }
 
-    /// All sequences with rows, from the longest down, so that the first batches have most of the work.
+    /// All sequences with rows, from the longest down, so that the first batches have most of the
+    /// work.
     pub(super) fn all(sequences: &Sequences) -> Vec<Batch> {
         let k = sequences.k;
         let (ids, n_ids) = sequences.different_rows();
@@ -128,7 +131,8 @@ impl Sequences {
         let mut n_ids = 0;
         let mut last = None;
         for &(hash, i) in &order {
-            // Different rows with one hash may get several numbers in turns, which costs time and no more.
+            // Different rows with one hash may get several numbers in turns, which costs time and
+            // no more.
             let same = |&(other, j): &(u64, u32)| {
                 other == hash && row(j).iter().zip(row(i)).all(|(a, b)| a.to_bits() == b.to_bits())
             };
@@ -141,7 +145,8 @@ impl Sequences {
         (ids, n_ids)
     }
 
-    /// Eight sequences side by side, column blocks one after the other, as [`distances`] takes them.
+    /// Eight sequences side by side, column blocks one after the other, as [`distances`] takes
+    /// them.
     ///
     /// As long as the longest; shorter ones are filled up with zeros, which no result reads.
     pub(super) fn group(&self, vertices: &[u32]) -> Vec<Lanes> {
@@ -159,8 +164,8 @@ impl Sequences {
         lanes
     }
 
-    /// Calls `put` with the place of each sequence of `batch`, each vertex of group number `group` that has an earlier place, and their
-    /// dissimilarity.
+    /// Calls `put` with the place of each sequence of `batch`, each vertex of group number `group`
+    /// that has an earlier place, and their dissimilarity.
     pub(super) fn warp(
         &self,
         batch: &Batch,
@@ -172,7 +177,8 @@ impl Sequences {
         let k = self.k;
         let first = group * LANES;
         let vertices = &self.order[first..self.order.len().min(first + LANES)];
-        // How many of the group have ended before a column, and how many sequences of the batch lie behind a place.
+        // How many of the group have ended before a column, and how many sequences of the batch lie
+        // behind a place.
         let ended = |column: usize| first + vertices.partition_point(|&v| self.len(v) <= column);
         let behind = |place: usize| batch.places.end - (place + 1).clamp(batch.places.start, batch.places.end);
         let edges = room(&mut scratch.edges, batch.ends[behind(first)].0);

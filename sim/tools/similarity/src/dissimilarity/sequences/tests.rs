@@ -57,8 +57,9 @@ proptest! {
     }
 }
 
-/// One row each, groups that are not full, rows that recur within a sequence and between them, with either sign of zero, and more rows than
-/// one batch takes: all the ways of the table beside the plain loop.
+/// One row each, groups that are not full, rows that recur within a sequence and between them, with
+/// either sign of zero, and more rows than one batch takes: all the ways of the table beside the
+/// plain loop.
 #[test]
 fn rows_compared_once_or_often_give_the_bits_of_the_plain_loop() {
     let row = |i: usize, k: usize| {

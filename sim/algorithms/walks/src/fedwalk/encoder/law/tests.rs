@@ -81,7 +81,8 @@ fn tables_leave_out_less_than_two_to_the_minus_64_of_the_full_sum() {
         }
     }
     assert!(left_out > 1000, "the tables save nothing: {left_out}");
-    // The bound itself, where rounding hides nothing: the weights left out are all below 2^-64 / |V|.
+    // The bound itself, where rounding hides nothing: the weights left out are all below 2^-64 /
+    // |V|.
     let law = law_of(&AsPublished {}, 2.0, scores);
     for u in 0..40 {
         let table = law.table(u, scores).unwrap();
@@ -91,7 +92,8 @@ fn tables_leave_out_less_than_two_to_the_minus_64_of_the_full_sum() {
     }
 }
 
-/// Every frequency within 4.5 standard errors of its probability, for a law by tables and one by rejection.
+/// Every frequency within 4.5 standard errors of its probability, for a law by tables and one by
+/// rejection.
 #[test]
 fn draws_follow_the_full_law() {
     let world = world();

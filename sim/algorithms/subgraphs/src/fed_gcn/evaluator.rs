@@ -4,11 +4,10 @@ use super::theory::Counts;
 use super::{FedGcn, Neighbours};
 use folkmoot_classifiers::classifier::Accuracy;
 use folkmoot_engine::prelude::*;
-use folkmoot_rounds::{RoundEnd, RoundStudy};
+use folkmoot_rounds::{RoundEnd, RoundEvaluator};
 
 const YAO: &str = "Yao et al., NeurIPS 2023";
 
-/// Of the exchange.
 pub(super) const TERMS: &[Term] = &[
     Term::new(
         "exchange_bytes",
@@ -65,7 +64,7 @@ pub(super) struct Worth {
     pub(super) counts: Counts,
 }
 
-impl RoundStudy<FedGcn, (), Neighbours> for Worth {
+impl RoundEvaluator<FedGcn, (), Neighbours> for Worth {
     fn after_round(&self, task: &FedGcn, _: Round, parameters: &[f32], sheet: &mut Sheet) {
         self.accuracy.of_round(&task.classifier, parameters, sheet);
     }

@@ -20,7 +20,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_metrics::Spread;
 use folkmoot_metrics::artifacts::{CHANGES, GRAPHS, PLACES};
 use folkmoot_metrics::npy::npy_f32;
-use folkmoot_rounds::{RoundEnd, RoundStudy};
+use folkmoot_rounds::{RoundEnd, RoundEvaluator};
 use folkmoot_scenarios::algorithm::Source;
 use folkmoot_scores::classical::Tsne;
 use folkmoot_scores::{adjusted_rand, normalised_mutual_info, silhouette};
@@ -74,7 +74,7 @@ impl Comparison {
     }
 }
 
-impl RoundStudy<Training, GwLdp> for Comparison {
+impl RoundEvaluator<Training, GwLdp> for Comparison {
     fn after_round(&self, trainer: &Training, _: Round, parameters: &[f32], sheet: &mut Sheet) {
         Score::write(&trainer.as_ref().evaluate(&self.held, parameters), sheet);
     }
@@ -195,7 +195,8 @@ impl View<'_> {
         rows
     }
 
-    /// The rows of the embeddings, as the server received them or as they were, each with their width; `None` for a metric of graphs.
+    /// The rows of the embeddings, as the server received them or as they were, each with their
+    /// width; `None` for a metric of graphs.
     fn rows(
         &self,
         metric: Metric,
@@ -430,7 +431,8 @@ impl View<'_> {
         }
     }
 
-    /// Whether noise helps the solver: the values without noise, from the plans that were best with it.
+    /// Whether noise helps the solver: the values without noise, from the plans that were best with
+    /// it.
     fn restart(&self, of_spaces: &[(Metric, Arc<Distances>, Vec<Space>)], sheet: &mut Sheet) {
         let find = |metric: Metric| {
             of_spaces

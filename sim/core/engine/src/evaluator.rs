@@ -1,7 +1,8 @@
-//! What is seen from above: scores, attacks, audits and theory, beside a system and never inside it.
+//! What is seen from above: scores, attacks, audits and theory, beside a system and never inside
+//! it.
 //!
-//! A [`Study`] may hold the data set. It reads states and the ledger, writes a [`Sheet`] and changes nothing: a run goes the same
-//! way whoever watches.
+//! A [`Evaluator`] may hold the data set. It reads states and the ledger, writes a [`Sheet`] and
+//! changes nothing: a run goes the same way whoever watches.
 
 use crate::shares::Shares;
 use crate::strategy::{Letter, Setup, Strategy};
@@ -9,31 +10,35 @@ use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_metrics::{ClientId, Direction, Kind, Ledger, Party, PrivacyRow, Round, RoundRow, Sheet, SimTime};
 
 /// What watches a run of `S`. Every method has a default that sees nothing.
-pub trait Study<S: Strategy>: Send + Sync {
-    /// Something that a handler shows: may raise counters of the strategy, by their places. Called on any thread.
+pub trait Evaluator<S: Strategy>: Send + Sync {
+    /// Something that a handler shows: may raise counters of the strategy, by their places. Called
+    /// on any thread.
     fn see(&self, _sight: S::Sight, _count: &mut dyn FnMut(usize, u64)) {}
 
-    /// Where messages are encoded and read back ([`Options::wire_check`](crate::run::Options)): a message is sent, or it arrives. Called
-    /// on any thread, for each party in the order of its events; for tests of who knows what.
+    /// Where messages are encoded and read back ([`Options::wire_check`](crate::run::Options)): a
+    /// message is sent, or it arrives. Called on any thread, for each party in the order of its
+    /// events; for tests of who knows what.
     fn overhear(&self, _heard: &Heard<'_, S>) {}
 
-    /// A round has ended: scores of the server's state. Called in the order of the rounds, and not in a dry run.
+    /// A round has ended: scores of the server's state. Called in the order of the rounds, and not
+    /// in a dry run.
     fn after_round(&self, _round: &Ended<'_, S>, _sheet: &mut Sheet) {}
 
-    /// Whether [`at_end`](Self::at_end) or [`scores`](Self::scores) looks at the states of clients. Where they do not, ranks keep them
-    /// to themselves. Default: yes.
+    /// Whether [`at_end`](Self::at_end) or [`scores`](Self::scores) looks at the states of clients.
+    /// Where they do not, ranks keep them to themselves. Default: yes.
     fn reads_clients(&self, _strategy: &S) -> bool {
         true
     }
 
-    /// The scores of controls that need the data and no training. Called once, before [`at_end`](Self::at_end), in a dry
-    /// run too.
+    /// The scores of controls that need the data and no training. Called once, before
+    /// [`at_end`](Self::at_end), in a dry run too.
     fn controls(&self, _strategy: &S, _sheet: &mut Sheet) {}
 
     /// The run has ended: counts, which do not depend on the values that were learned.
     fn at_end(&self, _end: &End<'_, S>, _sheet: &mut Sheet) {}
 
-    /// The run has ended: scores of what was learned. Called after [`at_end`](Self::at_end), and not in a dry run.
+    /// The run has ended: scores of what was learned. Called after [`at_end`](Self::at_end), and
+    /// not in a dry run.
     fn scores(&self, _end: &End<'_, S>, _sheet: &mut Sheet) {}
 
     /// How many messages theory predicts for a row of the ledger, where it does.
@@ -49,33 +54,26 @@ pub trait Study<S: Strategy>: Send + Sync {
     }
 }
 
-/// Watches nothing.
 #[derive(Clone, Copy, Debug)]
-pub struct NoStudy;
+pub struct NoEvaluator;
 
-impl<S: Strategy> Study<S> for NoStudy {}
+impl<S: Strategy> Evaluator<S> for NoEvaluator {}
 
 /// A message at one of its ends.
 pub struct Heard<'a, S: Strategy> {
-    /// When.
     pub at: SimTime,
     /// It arrives; otherwise it is sent.
     pub arrives: bool,
-    /// Its sender.
     pub from: Party,
-    /// Its receiver.
     pub to: Party,
     /// The round in its header.
     pub round: Round,
-    /// The message.
     pub letter: &'a Letter<S>,
 }
 
 /// A round that has just ended.
 pub struct Ended<'a, S: Strategy> {
-    /// Which.
     pub round: Round,
-    /// The strategy.
     pub strategy: &'a S,
     /// The server as it left the round.
     pub server: &'a S::Server,
@@ -85,19 +83,16 @@ pub struct Ended<'a, S: Strategy> {
 
 /// What a run has come to.
 pub struct End<'a, S: Strategy> {
-    /// The strategy.
     pub strategy: &'a S,
-    /// The server.
     pub server: &'a S::Server,
-    /// Every client.
     pub clients: Clients<'a, S::Client>,
     /// What the strategy knew at the start.
     pub setup: Setup<'a>,
     /// Every message and byte.
     pub ledger: &'a Ledger,
-    /// What releases have cost, a row for each of [`Strategy::mechanisms`], then one for each of [`Strategy::together`].
+    /// What releases have cost, a row for each of [`Strategy::mechanisms`], then one for each of
+    /// [`Strategy::together`].
     pub privacy: &'a [PrivacyRow],
-    /// The finished rounds.
     pub rounds: &'a [RoundRow],
     /// The strategy's counters over all rounds, in the order of [`Strategy::COUNTERS`].
     pub counters: Vec<u64>,
@@ -114,7 +109,8 @@ impl<S: Strategy> End<'_, S> {
     }
 }
 
-/// All clients' states at the end of a run; over several ranks none, where the study does not read them.
+/// All clients' states at the end of a run; over several ranks none, where the evaluator does not
+/// read them.
 pub struct Clients<'a, C> {
     pub(crate) parts: Vec<&'a [C]>,
     pub(crate) shares: Shares,

@@ -1,4 +1,5 @@
-//! What walking models are worth, where walks have been, and what theory says they tell clients of each other.
+//! What walking models are worth, where walks have been, and what theory says they tell clients of
+//! each other.
 
 use super::theory::{communicability, epsilon, pairwise_loss};
 use super::{Chain, WalkSgd, counter};
@@ -95,7 +96,8 @@ impl Watch {
         sheet.artifact(VISITS.file, table.into_bytes());
     }
 
-    /// What theory says that models tell clients of each other, for the chain and the noise that it is about.
+    /// What theory says that models tell clients of each other, for the chain and the noise that it
+    /// is about.
     fn theory(&self, end: &End<'_, WalkSgd>, sheet: &mut Sheet) {
         let walk = end.strategy;
         let (Some(noise), Chain::MaxDegree, None) = (walk.params.noise, walk.params.chain, walk.params.jumps) else {
@@ -132,7 +134,7 @@ fn compression(end: &End<'_, WalkSgd>, sheet: &mut Sheet) {
     sheet.number_if("compression", (bytes > 0).then(|| (sent * plain) as f64 / bytes as f64));
 }
 
-impl Study<WalkSgd> for Watch {
+impl Evaluator<WalkSgd> for Watch {
     fn after_round(&self, ended: &Ended<'_, WalkSgd>, sheet: &mut Sheet) {
         let mean = ended.server.mean();
         if mean.iter().any(|x| !x.is_finite()) {

@@ -1,11 +1,12 @@
-//! What is seen of FGCL from above: scores on common graphs, budgets, guesses of edges, and what updates give away.
+//! What is seen of FGCL from above: scores on common graphs, budgets, guesses of edges, and what
+//! updates give away.
 
 use super::Fgcl;
 use super::data::Data;
 use super::privacy::totals;
 use folkmoot_classifiers::classifier::Score;
 use folkmoot_engine::prelude::*;
-use folkmoot_rounds::{RoundEnd, RoundStudy};
+use folkmoot_rounds::{RoundEnd, RoundEvaluator};
 use std::sync::Arc;
 
 /// Who knows all graphs.
@@ -36,7 +37,7 @@ impl Audit {
     }
 }
 
-impl RoundStudy<Fgcl> for Audit {
+impl RoundEvaluator<Fgcl> for Audit {
     fn after_round(&self, fgcl: &Fgcl, _: Round, parameters: &[f32], sheet: &mut Sheet) {
         Score::write(&self.view(fgcl).scores(parameters), sheet);
     }

@@ -1,4 +1,5 @@
-//! What is seen of FedWalk from above: the communication study, the encoder's cost, the attacks, and what the vectors are worth.
+//! What is seen of FedWalk from above: the communication evaluator, the encoder's cost, the
+//! attacks, and what the vectors are worth.
 
 mod attacks;
 
@@ -36,7 +37,7 @@ impl Watch {
     }
 }
 
-impl Study<FedWalk> for Watch {
+impl Evaluator<FedWalk> for Watch {
     /// No device knows whose neighbour a predicted vertex is.
     fn see(&self, hop: Predicted, count: &mut dyn FnMut(usize, u64)) {
         let is_hit = self.walked.graph().has_edge(hop.from, hop.to);
@@ -72,7 +73,8 @@ impl Study<FedWalk> for Watch {
 
     fn at_end(&self, end: &End<'_, FedWalk>, sheet: &mut Sheet) {
         self.communication(end, sheet);
-        // A device's count changes in one bin when it gains a neighbour; an edge is two devices' neighbour.
+        // A device's count changes in one bin when it gains a neighbour; an edge is two devices'
+        // neighbour.
         sheet.number("degree_epsilon_per_edge", 2.0 * end.strategy.params.epsilon_degree);
     }
 
@@ -155,7 +157,8 @@ impl Watch {
                 ));
             }
         }
-        // What the devices download to predict and to encode, against what the predictor saves them.
+        // What the devices download to predict and to encode, against what the predictor saves
+        // them.
         let download: u64 = ["tree_and_matrix", "rows_wanted", "rows", "row_request", "row"]
             .iter()
             .map(|name| kind(name).1)

@@ -8,7 +8,7 @@ use folkmoot_classifiers::federated::{Federated, conclude_own};
 use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::{Answering, Asked, ClientScoreRow, Spread, Weighed};
-use folkmoot_rounds::{RoundEnd, RoundStudy};
+use folkmoot_rounds::{RoundEnd, RoundEvaluator};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub(super) struct Second {
     pub(super) held: Arc<Held>,
 }
 
-impl RoundStudy<Federated> for Second {
+impl RoundEvaluator<Federated> for Second {
     fn after_round(&self, task: &Federated, _: Round, parameters: &[f32], sheet: &mut Sheet) {
         Accuracy(Arc::clone(&self.held)).of_round(task.as_ref(), parameters, sheet);
     }
@@ -107,7 +107,8 @@ impl RoundStudy<Federated> for Second {
     }
 }
 
-/// The scores of these shares of classes, of shape `(n_nodes, n_classes)`, on a client's nodes; `None` without test nodes.
+/// The scores of these shares of classes, of shape `(n_nodes, n_classes)`, on a client's nodes;
+/// `None` without test nodes.
 fn row(client: u32, nodes: &Nodes<'_>, shares: &[f32], n_classes: usize) -> Option<ClientScoreRow> {
     let score = |part| {
         let asked = nodes.are_in(part);

@@ -1,4 +1,5 @@
-//! What the server could learn of the edges from all that it gets, and what it could guess without the walks.
+//! What the server could learn of the edges from all that it gets, and what it could guess without
+//! the walks.
 
 use crate::fedwalk::audit::{self, Finished};
 use crate::fedwalk::{Entries, FedWalk, Server};
@@ -7,8 +8,8 @@ use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Graph;
 use folkmoot_scores::auc;
 
-/// How many edges curious devices could read off the walks that pass through them, besides their own edges, which they know: edges
-/// between others are found among pairs of others.
+/// How many edges curious devices could read off the walks that pass through them, besides their
+/// own edges, which they know: edges between others are found among pairs of others.
 ///
 /// A walk that comes to them again brings the pairs that it brought before, and they count again.
 pub(super) fn devices(graph: &Graph, end: &End<'_, FedWalk>, sheet: &mut Sheet) {
@@ -70,7 +71,8 @@ fn rows(graph: &Graph, end: &End<'_, FedWalk>, sheet: &mut Sheet) {
         found.write("row_matching", sheet);
     }
     if system.params.asks_for_rows() {
-        // On request, a neighbour's row is asked for from both ends of the edge, a predicted vertex' mostly from one.
+        // On request, a neighbour's row is asked for from both ends of the edge, a predicted
+        // vertex' mostly from one.
         let found = Tally::new(graph.n_nodes(), server.requests.iter().copied());
         found.most_seen(graph, |_| true).write("row_requests", sheet);
     }
@@ -102,8 +104,9 @@ fn walks(graph: &Graph, end: &End<'_, FedWalk>, sheet: &mut Sheet) {
     sheet.number_if("consecutive_edge_share", share);
 }
 
-/// The control: the server needs no walk to guess that vertices of many neighbours are neighbours, as published vectors say how many a
-/// vertex has. An attack whose area is below this one's says nothing.
+/// The control: the server needs no walk to guess that vertices of many neighbours are neighbours,
+/// as published vectors say how many a vertex has. An attack whose area is below this one's says
+/// nothing.
 fn degrees(graph: &Graph, end: &End<'_, FedWalk>, sheet: &mut Sheet) {
     let sampled = sample_pairs(graph, &mut end.streams.global(SAMPLED));
     if let (Some(degrees), Some([edges, others])) = (degrees_told(graph, end.server), sampled) {

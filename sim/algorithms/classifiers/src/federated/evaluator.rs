@@ -1,4 +1,5 @@
-//! What federated methods are worth: the server's model where there is one, and each client's own on its own items.
+//! What federated methods are worth: the server's model where there is one, and each client's own
+//! on its own items.
 
 use super::{Federated, Local, N_HITS, N_ITEMS};
 use crate::classifier::{Held, Shard};
@@ -6,7 +7,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_metrics::records::OWN_ACCURACY;
 use folkmoot_metrics::term::{Answering, Asked, Weighed};
 use folkmoot_metrics::{ClientScoreRow, Spread};
-use folkmoot_rounds::{COUNTERS, OwnModel, RoundEnd, RoundStudy};
+use folkmoot_rounds::{COUNTERS, OwnModel, RoundEnd, RoundEvaluator};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -49,7 +50,7 @@ const fn share(name: &'static str, words: &'static str, about: &'static str) -> 
 /// Scores of the server's model and of each client's own, on what all clients hold.
 pub(super) struct Own(pub(super) Arc<Held>);
 
-impl RoundStudy<Federated> for Own {
+impl RoundEvaluator<Federated> for Own {
     fn after_round(&self, task: &Federated, _: Round, parameters: &[f32], sheet: &mut Sheet) {
         if let Some(global) = task.method.global(parameters) {
             task.common.classifier.score(&self.0, &global, sheet);

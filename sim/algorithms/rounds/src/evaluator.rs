@@ -8,30 +8,29 @@ use folkmoot_metrics::PrivacyRow;
 use folkmoot_metrics::artifacts::REFUSED_UPDATES;
 
 /// What watches the training of `R`.
-pub trait RoundStudy<R: Trainer, P: SidePayload<R> = (), X: Exchange<R> = ()>: Send + Sync {
-    /// What the model is worth after a round that [`Protocol`](super::Protocol) has evaluated. No message is sent for it.
+pub trait RoundEvaluator<R: Trainer, P: SidePayload<R> = (), X: Exchange<R> = ()>: Send + Sync {
+    /// What the model is worth after a round that [`Protocol`](super::Protocol) has evaluated. No
+    /// message is sent for it.
     fn after_round(&self, task: &R, round: Round, parameters: &[f32], sheet: &mut Sheet);
 
-    /// Whether [`at_end`](Self::at_end) or [`scores`](Self::scores) looks at what clients have kept, as [`Study::reads_clients`]. Default: yes.
+    /// Whether [`at_end`](Self::at_end) or [`scores`](Self::scores) looks at what clients have
+    /// kept, as [`Evaluator::reads_clients`]. Default: yes.
     fn reads_clients(&self, _task: &R) -> bool {
         true
     }
 
-    /// The scores of controls that need no training, as [`Study::controls`]. Default: none.
+    /// The scores of controls that need no training, as [`Evaluator::controls`]. Default: none.
     fn controls(&self, _task: &R, _sheet: &mut Sheet) {}
 
-    /// The run has ended: counts, as [`Study::at_end`]. Default: nothing more is written down.
+    /// The run has ended: counts, as [`Evaluator::at_end`]. Default: nothing more is written down.
     fn at_end(&self, _end: &RoundEnd<'_, R, P, X>, _sheet: &mut Sheet) {}
 
-    /// The run has ended: scores, as [`Study::scores`]. Default: nothing more is written down.
+    /// The run has ended: scores, as [`Evaluator::scores`]. Default: nothing more is written down.
     fn scores(&self, _end: &RoundEnd<'_, R, P, X>, _sheet: &mut Sheet) {}
 }
 
-/// How training ended.
 pub struct RoundEnd<'a, R: Trainer, P: SidePayload<R> = (), X: Exchange<R> = ()> {
-    /// What was trained.
     pub trainer: &'a R,
-    /// The last model.
     pub parameters: &'a [f32],
     /// What the server kept of the extras.
     pub collected: &'a P::ServerState,
@@ -58,7 +57,8 @@ impl<'a, R: Trainer, P: SidePayload<R>, X: Exchange<R>> RoundEnd<'a, R, P, X> {
         self.run.strategy.payload()
     }
 
-    /// What the server was sent in the last rounds, the oldest first: of as many as [`Rounds::keeping`] says, if there were so many.
+    /// What the server was sent in the last rounds, the oldest first: of as many as
+    /// [`Rounds::keeping`] says, if there were so many.
     pub fn seen(&self) -> &'a [Seen] {
         self.run.server.seen()
     }
@@ -70,7 +70,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> RoundEnd<'_, R, P, X> {
         self.run.clients.get(client).and_then(Client::kept)
     }
 
-    /// What codecs have left out of a client's updates so far, as many numbers as learn; nothing where that is not kept.
+    /// What codecs have left out of a client's updates so far, as many numbers as learn; nothing
+    /// where that is not kept.
     pub fn left_out(&self, client: ClientId) -> &[f32] {
         self.run.clients.get(client).map_or(&[], Client::left_out)
     }
@@ -106,7 +107,8 @@ fn warn(counters: &[u64], n_rounds: usize, sheet: &mut Sheet) {
     }
 }
 
-/// How many times larger messages of what is learned would be as they are, where a codec packs them.
+/// How many times larger messages of what is learned would be as they are, where a codec packs
+/// them.
 fn compression<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(end: &End<'_, Rounds<R, P, X>>, sheet: &mut Sheet) {
     let (rounds, protocol) = (end.strategy, end.strategy.protocol());
     let (n_down, n_up) = (4 * rounds.travels.n_down as u64, 4 * rounds.n_update() as u64 + 4);
@@ -154,7 +156,8 @@ fn private<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(end: &End<'_, Rounds<R
     }
 }
 
-/// After so many rounds without an update but refused ones nothing good is to be expected of a training.
+/// After so many rounds without an update but refused ones nothing good is to be expected of a
+/// training.
 const BARREN: u32 = 10;
 
 /// Whether a round is one after which the model is scored.
@@ -164,10 +167,12 @@ pub fn is_evaluated<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(ended: &Ended
     n_rounds >= protocol.rounds || n_rounds.is_multiple_of(protocol.evaluate_every)
 }
 
-/// A study of a training, as one of its rounds.
+/// An evaluator of a training, as one of its rounds.
 pub struct Watched<T>(pub T);
 
-impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>, T: RoundStudy<R, P, X>> Study<Rounds<R, P, X>> for Watched<T> {
+impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>, T: RoundEvaluator<R, P, X>> Evaluator<Rounds<R, P, X>>
+    for Watched<T>
+{
     fn after_round(&self, ended: &Ended<'_, Rounds<R, P, X>>, sheet: &mut Sheet) {
         let barren = ended.server.barren();
         if barren >= BARREN {

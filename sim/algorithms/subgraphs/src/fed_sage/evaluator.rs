@@ -8,12 +8,11 @@ use folkmoot_classifiers::classifier::{Accuracy, Held, Shard};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::term::{Answering, Asked, Weighed};
 use folkmoot_rounds::message::Extra;
-use folkmoot_rounds::{RoundEnd, RoundStudy};
+use folkmoot_rounds::{RoundEnd, RoundEvaluator};
 use std::sync::Arc;
 
 const ZHANG: &str = "Zhang et al., NeurIPS 2021";
 
-/// Of both phases.
 pub(super) const TERMS: &[Term] = &[
     Term::new(
         "whole_accuracy",
@@ -112,7 +111,7 @@ impl Worth {
     }
 }
 
-impl RoundStudy<FedSage, (), Generators> for Worth {
+impl RoundEvaluator<FedSage, (), Generators> for Worth {
     fn after_round(&self, task: &FedSage, _: Round, parameters: &[f32], sheet: &mut Sheet) {
         // What generators make, clients keep to themselves until the run is over.
         if task.makers.is_none() {

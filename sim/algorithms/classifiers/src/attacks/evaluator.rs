@@ -1,4 +1,4 @@
-//! Attacks beside a study: what they are given, and how shadow models are trained.
+//! Attacks beside an evaluator: what they are given, and how shadow models are trained.
 
 use super::{Answering, Attack, Data, Models, Present, Target};
 use crate::classifier::{Classifier, Facts, Held, Split};
@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A system that attacks can be made on: it trains a classifier.
 pub trait Victim: Strategy {
-    /// Graph neural network.
     fn classifier(&self) -> &Classifier;
 
     /// What clients are given who hold `held` of these data, and what watches them.
@@ -23,10 +22,12 @@ pub trait Victim: Strategy {
     /// When the data do not suit the system.
     fn shared(&self, held: &Arc<Held>, source: &Source<'_>) -> Result<Shared<Self>, StrategyError>;
 
-    /// What a client looks at when it answers at the end of a run, of clients that hold `held` of these data: what it holds and has been told.
+    /// What a client looks at when it answers at the end of a run, of clients that hold `held` of
+    /// these data: what it holds and has been told.
     fn known(&self, end: &End<'_, Self>, held: &Arc<Held>, source: &Source<'_>) -> Arc<Held>;
 
-    /// The models that are asked when a run is over, of clients that know this; nothing where there is none.
+    /// The models that are asked when a run is over, of clients that know this; nothing where there
+    /// is none.
     fn asked(&self, end: &End<'_, Self>, known: &Held) -> Option<Models>;
 
     /// A model that nobody has trained.
@@ -45,7 +46,8 @@ pub trait Victim: Strategy {
         self.asked(end, known).into()
     }
 
-    /// The server's model after a round that is evaluated, if clients answer from what they hold alone. Default: there is none.
+    /// The server's model after a round that is evaluated, if clients answer from what they hold
+    /// alone. Default: there is none.
     fn present<'a>(&self, _ended: &'a Ended<'_, Self>) -> Option<Cow<'a, [f32]>> {
         None
     }
@@ -70,7 +72,8 @@ pub trait RoundVictim<P: SidePayload<Self> = (), X: Exchange<Self> = ()>: Traine
         Some(Cow::Borrowed(parameters))
     }
 
-    /// The models that are asked when a run is over, of clients that know this. Default: the server's.
+    /// The models that are asked when a run is over, of clients that know this. Default: the
+    /// server's.
     fn asked(&self, end: &RoundEnd<'_, Self, P, X>, _known: &Held) -> Option<Models> {
         self.model(end.parameters).map(|model| Models::One(model.into_owned()))
     }
@@ -81,17 +84,20 @@ pub trait RoundVictim<P: SidePayload<Self> = (), X: Exchange<Self> = ()>: Traine
         self.model(&first).map(|model| Models::One(model.into_owned()))
     }
 
-    /// Whether [`asked`](Self::asked) or [`known`](Self::known) looks at what clients have kept. Default: no.
+    /// Whether [`asked`](Self::asked) or [`known`](Self::known) looks at what clients have kept.
+    /// Default: no.
     fn asks_clients(&self) -> bool {
         false
     }
 
-    /// The models that clients answer with where these are their own, of clients that know this. Default: there are none.
+    /// The models that clients answer with where these are their own, of clients that know this.
+    /// Default: there are none.
     fn own_models(&self, _end: &RoundEnd<'_, Self, P, X>, _known: &Held) -> Option<Vec<Vec<f32>>> {
         None
     }
 
-    /// Whether clients answer from what they hold alone, and not from what they are told or make. Default: yes.
+    /// Whether clients answer from what they hold alone, and not from what they are told or make.
+    /// Default: yes.
     fn answers_from_held(&self) -> bool {
         true
     }
@@ -199,27 +205,27 @@ pub fn watch<S: Victim>(
         divided: classifier.divided(split, source)?,
         held,
     };
-    let study = Attacked {
-        inner: shared.study,
+    let evaluator = Attacked {
+        inner: shared.evaluator,
         attacks: attacks.to_vec(),
         keep: source.keep.to_vec(),
         data,
     };
     Ok(Shared {
         shards: shared.shards,
-        study: Box::new(study),
+        evaluator: Box::new(evaluator),
     })
 }
 
-/// A study, with attacks and what is kept at the end.
+/// An evaluator, with attacks and what is kept at the end.
 struct Attacked<S: Strategy> {
-    inner: Box<dyn Study<S>>,
+    inner: Box<dyn Evaluator<S>>,
     attacks: Vec<Chosen<dyn Attack>>,
     keep: Vec<Keep>,
     data: Data,
 }
 
-impl<S: Victim> Study<S> for Attacked<S> {
+impl<S: Victim> Evaluator<S> for Attacked<S> {
     fn see(&self, sight: S::Sight, count: &mut dyn FnMut(usize, u64)) {
         self.inner.see(sight, count);
     }
@@ -341,10 +347,10 @@ fn train<S: Victim>(
     (held, source): (&Arc<Held>, &Source<'_>),
     seed: u64,
 ) -> Result<Answering, StrategyError> {
-    let Shared { shards, study } = strategy.shared(held, source)?;
+    let Shared { shards, evaluator } = strategy.shared(held, source)?;
     let may_stop = !world.stop.at.is_empty() || world.stop.diverged;
     let shadow = Shadow {
-        scores: may_stop.then_some(study),
+        scores: may_stop.then_some(evaluator),
         held,
         source,
         left: Mutex::new(None),
@@ -352,7 +358,7 @@ fn train<S: Victim>(
     let system = System {
         strategy,
         shards: &*shards,
-        study: &shadow,
+        evaluator: &shadow,
     };
     let failed = |error: RunError| StrategyError(format!("a shadow model could not be trained: {error}"));
     run(system, world, seed, Options::default(), &mut Unobserved).map_err(failed)?;
@@ -362,13 +368,13 @@ fn train<S: Victim>(
 
 /// Keeps what a run leaves, and scores its rounds only where that may end it.
 struct Shadow<'a, S: Strategy> {
-    scores: Option<Box<dyn Study<S>>>,
+    scores: Option<Box<dyn Evaluator<S>>>,
     held: &'a Arc<Held>,
     source: &'a Source<'a>,
     left: Mutex<Option<Answering>>,
 }
 
-impl<S: Victim> Study<S> for Shadow<'_, S> {
+impl<S: Victim> Evaluator<S> for Shadow<'_, S> {
     fn after_round(&self, round: &Ended<'_, S>, sheet: &mut Sheet) {
         if let Some(scores) = &self.scores {
             scores.after_round(round, sheet);

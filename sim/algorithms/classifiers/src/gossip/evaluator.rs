@@ -1,4 +1,5 @@
-//! What models without a server are worth: every client's own on all test items, and the mean that nobody holds.
+//! What models without a server are worth: every client's own on all test items, and the mean that
+//! nobody holds.
 
 use super::client::Carried;
 use super::mixing::contraction;
@@ -75,7 +76,8 @@ pub(super) fn mean(models: &[&[f32]]) -> Vec<f32> {
     sums.iter().map(|sum| (sum / models.len() as f64) as f32).collect()
 }
 
-/// The root of the mean squared Euclidean distance of models from their mean, over the numbers that learn.
+/// The root of the mean squared Euclidean distance of models from their mean, over the numbers that
+/// learn.
 fn consensus_distance(gossip: &Gossip, models: &[&[f32]]) -> f64 {
     let n_trainable = gossip.classifier().network().layout().n_trainable();
     let n = models.len() as f64;
@@ -103,7 +105,7 @@ fn compression(end: &End<'_, Gossip>, sheet: &mut Sheet) {
     sheet.number_if("compression", (bytes > 0).then(|| (sent * plain) as f64 / bytes as f64));
 }
 
-impl Study<Gossip> for Watch {
+impl Evaluator<Gossip> for Watch {
     fn after_round(&self, ended: &Ended<'_, Gossip>, sheet: &mut Sheet) {
         let gossip = ended.strategy;
         if !gossip.is_evaluated(ended.round.0) {
@@ -186,7 +188,8 @@ impl Study<Gossip> for Watch {
         sheet.client_scores(rows);
     }
 
-    /// In a round that nothing is lost in: a model each way along every link, and a report of each client.
+    /// In a round that nothing is lost in: a model each way along every link, and a report of each
+    /// client.
     fn expected_messages(
         &self,
         gossip: &Gossip,
@@ -212,7 +215,8 @@ impl Study<Gossip> for Watch {
 }
 
 impl Watch {
-    /// Writes down what links carried: the least and the most of those that carried any, and each where the card asks for it.
+    /// Writes down what links carried: the least and the most of those that carried any, and each
+    /// where the card asks for it.
     fn links(&self, end: &End<'_, Gossip>, sheet: &mut Sheet) {
         let carried = end.clients.iter().flat_map(|(to, client)| {
             let row = move |carried: &Carried| (carried.from, to.0, carried.models, carried.bytes);

@@ -46,7 +46,8 @@ impl Worth {
         self.accuracy(&vec![commonest; n as usize])
     }
 
-    /// The network on what users would tell without privacy, and on what they told without its edges.
+    /// The network on what users would tell without privacy, and on what they told without its
+    /// edges.
     fn controls(&self, end: &End<'_, LocalGnn>, sheet: &mut Sheet) -> Result<(), StrategyError> {
         let (system, told) = (end.strategy, end.server.told());
         let n_users = self.0.roles.len() as u32;
@@ -140,7 +141,7 @@ impl Worth {
     }
 }
 
-impl Study<LocalGnn> for Worth {
+impl Evaluator<LocalGnn> for Worth {
     fn expected_messages(&self, system: &LocalGnn, _: &Setup<'_>, kind: Kind, _: Round, _: Direction) -> Option<f64> {
         let is_told = kind.name != "edges" || system.params().edges.n_lists() > 0;
         Some(if is_told { self.0.roles.len() as f64 } else { 0.0 })
