@@ -39,7 +39,7 @@ _CURVE = "seed:u round:i virtual_s:f bytes:i split:s metric:s value:f n:i"
 _TABLES = {
     "rounds": "round:i virtual_s:f cohort:i completed:i dropped:i late:i staleness_mean:f",
     "messages": "phase:s round:i kind:s direction:s sent:i delivered:i dropped:i in_flight:i retried:i payload_bytes:i header_bytes:i "
-    "expected_messages:f carried:b",
+    "expected_messages:f materialised:b",
     "scores": "round:i virtual_s:f split:s metric:s value:f n:i",
     "readings": "round:i virtual_s:f metric:s value:f n:i",
     "privacy": "mechanism:s unit:s releases:i epsilon_per_release:f delta_per_release:f epsilon_max_client:f epsilon_mean_client:f "

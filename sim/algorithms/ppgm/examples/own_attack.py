@@ -31,9 +31,9 @@ def guessed(known: np.ndarray, properties: np.ndarray, asked: np.ndarray) -> np.
 
 def attack(run: folkmoot.Run, part: str) -> Dict[str, float]:
     """The share of other graphs whose property is guessed from one part of a match, as `g_1` or `o_1`, and by chance."""
-    rows, columns = run.artifact("messages.csv"), run.artifact("messages_columns.csv")
+    rows, columns = run.artifact("intercepted.csv"), run.artifact("intercepted_columns.csv")
     place = columns[columns["part"] == part].iloc[0]
-    messages = run.artifact("messages.npy")[:, int(place["from"]) : int(place["to"])]
+    messages = run.artifact("intercepted.npy")[:, int(place["from"]) : int(place["to"])]
     is_known = (rows["part"] == "train").to_numpy()
     properties = rows["property"].to_numpy()
     dealt = np.random.default_rng(1).permutation(properties[is_known])
