@@ -403,7 +403,7 @@ fn what_is_hardly_meant_is_warned_of_where_it_stands() {
         temp.write("c.ron", card(decay));
         for args in [&["check", "c.ron"][..], &["run", "c.ron", "--out", decay]] {
             let ended = temp.run(args);
-            let said = "strategy.training.optimiser: Adam divides weight_decay, 0.1, by its own size";
+            let said = "strategy.training.optimiser: Adam normalises weight_decay (0.1) too";
             let line = ended.stderr.lines().find(|line| line.contains(said));
             assert_eq!(line.is_some(), is_doubtful, "{ended:#?}");
             assert!(
@@ -421,7 +421,7 @@ fn what_is_hardly_meant_is_warned_of_where_it_stands() {
     temp.write("arms.ron", whole.strip_suffix(")\n").unwrap().to_owned() + arms);
     for args in [&["check", "arms.ron"][..], &["sweep", "arms.ron", "--out", "arms"]] {
         let ended = temp.run(args);
-        let said = ended.stderr.matches("Adam divides weight_decay, 0.1").count();
+        let said = ended.stderr.matches("Adam normalises weight_decay (0.1)").count();
         assert_eq!(said, 1, "{ended:#?}");
         ended.done();
     }

@@ -13,19 +13,19 @@ table! {
     /// A row of `rounds.csv`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct RoundRow {
-        /// The round, from 0.
+        /// Round, from 0.
         pub round: u32,
         /// Virtual seconds since the start, when the round ended.
         pub virtual_s: f64,
-        /// Clients asked to take part.
+        /// Clients selected.
         pub cohort: u64,
-        /// Results in time (FedWalk: walks returned before the deadline).
+        /// Results received before the deadline (FedWalk: walks returned).
         pub completed: u64,
-        /// Results given up.
+        /// Results missing when the round ended, except late ones.
         pub dropped: u64,
         /// Results after the deadline.
         pub late: u64,
-        /// Mean staleness of what was aggregated, in rounds.
+        /// Mean staleness of the aggregated updates, in rounds.
         pub staleness_mean: f64,
     }
 }
@@ -35,31 +35,32 @@ table! {
     /// A row of `messages.csv`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct MessageRow {
-        /// The phase of the protocol, as the strategy's table of messages calls it.
+        /// Protocol phase, as in the algorithm's message table.
         pub phase: String,
-        /// The round.
+        /// Round.
         pub round: u32,
-        /// The kind of message, as the strategy's table of messages calls it.
+        /// Message kind, as in the algorithm's message table.
         pub kind: String,
-        /// Which way: from the server, to it, or between clients.
+        /// Direction: from the server, to the server, or between clients.
         pub direction: Direction,
-        /// Messages handed to the network.
+        /// Messages sent, without retransmissions.
         pub sent: u64,
         /// Messages that reached their receiver.
         pub delivered: u64,
-        /// Messages that never will.
+        /// Messages that never arrive.
         pub dropped: u64,
-        /// Messages under way when the run ended.
+        /// Messages in transit when the run ended.
         pub in_flight: u64,
-        /// Transmissions beyond the first.
+        /// Retransmissions.
         pub retried: u64,
-        /// Payload bytes, retries included.
+        /// Payload bytes, including retransmissions.
         pub payload_bytes: u64,
-        /// Header bytes, retries included.
+        /// Header bytes, including retransmissions.
         pub header_bytes: u64,
-        /// What theory predicts for `sent`, where it does.
+        /// Theoretical value of `sent`, if known.
         pub expected_messages: Option<f64>,
-        /// Whether the content of the messages was made in full; else only its size was counted.
+        /// Whether message contents were generated in full; otherwise only their sizes were
+        /// counted.
         pub materialised: bool,
     }
 }
@@ -99,36 +100,35 @@ table! {
     /// A row of `scores.csv`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct ScoreRow {
-        /// The round.
+        /// Round.
         pub round: u32,
         /// Virtual seconds since the start.
         pub virtual_s: f64,
-        /// The part of the data, or `all`.
+        /// Split of the data, or `all`.
         pub split: String,
-        /// The metric's name, which `folkmoot explain` explains.
+        /// Name of the metric; see `folkmoot explain`.
         pub metric: String,
-        /// The metric's value.
+        /// Value of the metric.
         pub value: f64,
-        /// How many samples it is over.
+        /// Number of samples.
         pub n: u64,
     }
 }
 
 table! {
     "readings.csv"
-    /// A row of `readings.csv`: what the engine itself reads off at the end of a round, whatever
-    /// the algorithm.
+    /// A row of `readings.csv`: metrics of the engine at the end of a round, for every algorithm.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct ReadingRow {
-        /// The round.
+        /// Round.
         pub round: u32,
         /// Virtual seconds since the start, when the round ended.
         pub virtual_s: f64,
-        /// What is read: `online_share`, or `epsilon_mean_` and a mechanism.
+        /// Metric: `online_share`, or `epsilon_mean_` followed by a mechanism.
         pub metric: String,
-        /// Its value.
+        /// Value.
         pub value: f64,
-        /// The clients, or the releases so far, that it is over.
+        /// Number of clients, or of releases so far.
         pub n: u64,
     }
 }
@@ -155,32 +155,31 @@ table! {
     /// A row of `privacy.csv`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct PrivacyRow {
-        /// The mechanism, or `none` where nothing protects a message.
+        /// Privacy mechanism, or `none` if a message is unprotected.
         pub mechanism: String,
-        /// What one release protects.
+        /// Unit of protection of one release.
         pub unit: String,
-        /// Releases, over all clients.
+        /// Number of releases, over all clients.
         pub releases: u64,
-        /// Epsilon of one release; infinite where nothing protects.
+        /// Epsilon of one release; infinite if unprotected.
         pub epsilon_per_release: f64,
         /// Delta of one release.
         pub delta_per_release: f64,
-        /// The largest total over the clients.
+        /// Maximum over clients of the total epsilon.
         pub epsilon_max_client: f64,
-        /// The mean total over the clients.
+        /// Mean over clients of the total epsilon.
         pub epsilon_mean_client: f64,
-        /// The composition rule used for these two: `basic`, or `none` where nothing protects.
+        /// Composition rule of these two: `basic`, or `none` if unprotected.
         pub composition: String,
-        /// What the paper claims for the whole.
+        /// Total epsilon claimed by the paper.
         pub epsilon_claimed: Option<f64>,
-        /// The delta at which the three totals that follow hold, each that of the client who spends
-        /// most.
+        /// Delta of the three following totals, each the maximum over clients.
         pub delta_total: f64,
-        /// Epsilon by basic composition; none where it proves nothing at that delta.
+        /// Total epsilon by basic composition; empty if it gives no bound at that delta.
         pub epsilon_basic: Option<f64>,
-        /// Epsilon by advanced composition (Dwork, Rothblum and Vadhan 2010).
+        /// Total epsilon by advanced composition (Dwork, Rothblum and Vadhan 2010).
         pub epsilon_advanced: Option<f64>,
-        /// Epsilon by Rényi divergences (Mironov 2017).
+        /// Total epsilon by Rényi accounting (Mironov 2017).
         pub epsilon_renyi: Option<f64>,
     }
 }
@@ -190,13 +189,13 @@ table! {
     /// A row of `clients.csv`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct ClientRow {
-        /// The client's id, from 0.
+        /// Client id, from 0.
         pub client: u32,
-        /// Its share of the data (nodes or graphs).
+        /// Number of items (nodes or graphs) of the client.
         pub shard_size: u64,
-        /// Rounds it took part in.
+        /// Rounds in which the client participated.
         pub rounds: u64,
-        /// Bytes sent to the server, headers and retries included.
+        /// Bytes sent to the server, including headers and retransmissions.
         pub uplink_bytes: u64,
         /// Bytes received from the server.
         pub downlink_bytes: u64,
@@ -211,78 +210,78 @@ table! {
 
 table! {
     "absences.csv"
-    /// A row of `absences.csv`: a time at which a client could not be reached, for all clients of a
-    /// run with at most two hundred, else for two hundred spread evenly; no part of the result,
-    /// from whose card and seed it follows.
+    /// A row of `absences.csv`: a period in which a client was offline. Covers all clients of a run
+    /// with at most two hundred, otherwise two hundred evenly spaced ones. Not part of the result,
+    /// since card and seed determine it.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct AbsenceRow {
-        /// The client's id.
+        /// Client id.
         pub client: u32,
-        /// When it went away, in virtual seconds.
+        /// Start of the offline period, in virtual seconds.
         pub from_s: f64,
-        /// When it came back, or the run ended. One that was never away has a row from 0 to 0.
+        /// End of the offline period, or of the run. A client that was always online has a row from
+        /// 0 to 0.
         pub until_s: f64,
     }
 }
 
 table! {
     "partition.csv"
-    /// A row of `partition.csv`: how many items of one label a client has. What is said of the
-    /// client stands in each of its rows.
+    /// A row of `partition.csv`: the number of items of one label at a client. Columns about the
+    /// client are repeated in each of its rows.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct PartitionRow {
-        /// The client, or the first of those that the row is of.
+        /// Client id, or the first of a group of consecutive clients.
         pub client: u32,
-        /// How many clients that follow each other the row is of, all of whose numbers are added
-        /// up: 1 where there are at most a thousand.
+        /// Number of consecutive clients in the row, whose values are summed; 1 for up to a
+        /// thousand clients.
         pub clients: u32,
-        /// Their share of the data (nodes or graphs).
+        /// Number of items (nodes or graphs) of these clients.
         pub shard_size: u64,
-        /// Edges that lie in one shard whole.
+        /// Edges with both ends in one shard.
         pub inner_edges: u64,
-        /// Edges that lead out of the shard, and so are seen by nobody or by others; of a directed
-        /// graph, those that leave it.
+        /// Edges that leave the shard (for directed graphs: outgoing arcs); invisible, or visible
+        /// only to other clients.
         pub cut_edges: u64,
-        /// The label, `unlabelled`, or `other labels` for the small ones of very many.
+        /// Label, `unlabelled`, or `other labels` for rare labels if there are very many.
         pub label: String,
-        /// How many items have it; an item may have several labels.
+        /// Number of items with the label; an item may have several.
         pub items: u64,
     }
 }
 
 table! {
     "client_scores.csv"; 1 added
-    /// A row of `client_scores.csv`: what the model that a client answers with is worth on its own
-    /// test items.
+    /// A row of `client_scores.csv`: performance of a client's model on its own test items.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct ClientScoreRow {
-        /// The client; one without test items has no row.
+        /// Client id; clients without test items have no row.
         pub client: u32,
-        /// Its test items.
+        /// Number of test items of the client.
         pub items: u64,
-        /// The share of them whose class is predicted.
+        /// Fraction of the test items classified correctly.
         pub accuracy: f64,
-        /// The mean cross entropy over them; nothing where it is not finite.
+        /// Mean cross entropy over the test items; empty if not finite.
         pub loss: Option<f64>,
-        /// The share of the client's validation items whose class is predicted; nothing without
-        /// such items.
+        /// Fraction of the client's validation items classified correctly; empty without such
+        /// items.
         pub validation_accuracy: Option<f64>,
     }
 }
 
 table! {
     "controls.csv"
-    /// A row of `controls.csv`: the score of an answer that uses no graph, no training or no client
-    /// but one's own. It is no part of the result hash.
+    /// A row of `controls.csv`: score of a baseline without graph, without training, or restricted
+    /// to the client's own data. Not part of the result hash.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct ControlRow {
-        /// The control: `client_majority`, `majority_class` or `untrained`.
+        /// Baseline: `client_majority`, `majority_class` or `untrained`.
         pub control: String,
-        /// The metric, by its name in `summary.json`.
+        /// Metric, by its name in `summary.json`.
         pub metric: String,
-        /// The score of the control in that metric.
+        /// Score of the baseline in that metric.
         pub value: f64,
-        /// Test items it is over.
+        /// Number of test items.
         pub n: u64,
     }
 }
@@ -302,15 +301,15 @@ pub const CUT_EDGES: Term = Term::new(
     "cut_edges",
     "Cut edges",
     Unit::Count,
-    "Edges between nodes of two clients, of one graph that is shared out in pieces.",
+    "Edges between nodes of different clients, for one graph partitioned into subgraphs.",
     "",
 );
 /// The accuracy of personalised models on one part of the data: [`ClientScoreRow::validation`].
 pub const OWN_ACCURACY: Term = Term::new(
     "own_accuracy",
-    "Accuracy of own models",
+    "Accuracy of personalised models",
     Unit::Number,
-    "Accuracy of the model that a client answers with on its own items, the mean over clients.",
+    "Accuracy of each client's model on its own items, mean over clients.",
     "",
 )
 .from(0.0)
@@ -322,7 +321,7 @@ pub const OWN_WORST_TENTH: Term = Term::new(
     "own_worst_tenth",
     "Accuracy of the worst 10 % of clients",
     Unit::Number,
-    "Accuracy of the model that a client answers with on its own items, the mean over the tenth of the clients that fare worst.",
+    "Accuracy of each client's model on its own items, mean over the 10 % of clients with the lowest accuracy.",
     "",
 )
 .from(0.0)
@@ -334,7 +333,7 @@ pub const OWN_SPREAD: Term = Term::new(
     "own_spread",
     "Spread over clients",
     Unit::Number,
-    "Standard deviation over clients of the accuracy of the model that each answers with on its own items.",
+    "Standard deviation over clients of the accuracy of each client's model on its own items.",
     "",
 )
 .from(0.0)
@@ -367,14 +366,14 @@ impl ClientScoreRow {
 
 table! {
     "observations.csv"
-    /// A row of `observations.csv`: something watched that is no part of the result.
+    /// A row of `observations.csv`: a recorded counter, which is not part of the result.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct ObservationRow {
-        /// The round.
+        /// Round.
         pub round: u32,
-        /// What was watched.
+        /// Name of the counter.
         pub metric: String,
-        /// Its value in that round.
+        /// Value in that round.
         pub value: f64,
     }
 }

@@ -11,19 +11,18 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Something that a run keeps.
+/// Artifact that a run saves.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// The last models: `model.npy` of the server, `own_models.npy` of clients that have their own,
-    /// `model_layout.csv` with the matrices in them.
+    /// Final models: `model.npy` of the server, `own_models.npy` of personalised clients,
+    /// `model_layout.csv` with their matrices.
     #[default]
     Model,
-    /// The class and the probabilities that these predict for every labelled item:
-    /// `predictions.csv` and `own_predictions.csv`.
+    /// Predicted class and probabilities for every labelled item: `predictions.csv` and
+    /// `own_predictions.csv`.
     Predictions,
-    /// The client that holds each item, and whether it trains, validates or tests:
-    /// `assignment.csv`.
+    /// Client of each item and its split (training, validation or test): `assignment.csv`.
     Assignment,
 }
 

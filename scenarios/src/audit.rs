@@ -15,7 +15,7 @@ mod verdict;
 pub use overall::Overview;
 pub use verdict::{Finding, STANDARD_ERRORS, Verdict, decide, spread_text};
 
-use crate::claims::{Claim, Claims, Measure, Printed, Rule, RunKey, Test, essence};
+use crate::claims::{Claim, Claims, Kind, Measure, Printed, Rule, RunKey, Test, essence};
 use crate::registry::Registry;
 use crate::text::{Problems, Source};
 use folkmoot_metrics::run_dir::MANIFEST;
@@ -454,11 +454,6 @@ fn run_dirs(dir: &Path) -> Result<Vec<PathBuf>, ReadError> {
     Ok(runs.concat())
 }
 
-/// How many claims have each verdict, in the order of [`Verdict::ALL`].
-pub fn counts(findings: &[Finding]) -> [usize; Verdict::ALL.len()] {
-    Verdict::ALL.map(|verdict| findings.iter().filter(|finding| finding.verdict == verdict).count())
-}
-
 /// One paper's claims and what was found of them.
 pub struct Audited {
     pub claims: Claims,
@@ -501,5 +496,15 @@ impl Audited {
     /// The claims with their findings.
     pub fn rows(&self) -> impl Iterator<Item = (&Claim, &Finding)> {
         self.claims.claims.iter().zip(&self.findings)
+    }
+
+    /// Number of the paper's claims per verdict, in the order of [`Verdict::ALL`]; own controls are
+    /// not counted.
+    pub fn counts(&self) -> [usize; Verdict::ALL.len()] {
+        let published = |verdict| {
+            let is = |(claim, finding): &(&Claim, &Finding)| claim.kind != Kind::Control && finding.verdict == verdict;
+            self.rows().filter(is).count()
+        };
+        Verdict::ALL.map(published)
     }
 }

@@ -45,8 +45,6 @@ pub struct Claims {
     pub found: String,
     /// The main finding, a paragraph of the summary.
     pub finding: String,
-    /// The main result in a line of the summary's table.
-    pub result: String,
     /// The claims, in the file's order, grids last.
     pub claims: Vec<Claim>,
     /// Tables of measured numbers beside the claims.

@@ -11,103 +11,101 @@ use std::collections::BTreeMap;
 #[component]
 #[derive(Clone, Debug)]
 pub struct ScenarioFile {
-    /// The question that the run answers.
+    /// Research question of the run.
     pub question: String,
-    /// The paper and its table or theorem.
+    /// Paper with table or theorem.
     pub paper: String,
-    /// Seed of every random stream.
+    /// Seed of all random streams.
     #[component(default = 1)]
     pub seed: u64,
-    /// The data: a data set's name, a file, or a generator.
+    /// Data set: a name, a file, or a generator.
     pub dataset: Named,
-    /// How the data are shared out.
+    /// Partition of the data among clients.
     #[component(default = Named::of("NodePerClient"))]
     pub partition: Named,
-    /// The federated system and its parameters.
+    /// Algorithm and its parameters.
     pub strategy: Named,
-    /// How messages travel.
+    /// Network model.
     #[component(default = Named::of("Ideal"))]
     pub network: Named,
-    /// Header bytes of every transmission; by default those of IPv4 and TCP without options.
+    /// Header bytes per transmission; by default those of IPv4 and TCP without options.
     #[component(default = 40, in = 0..=65_535, unit = "bytes")]
     pub header_bytes: u32,
-    /// How fast clients compute.
+    /// Compute speed of clients.
     #[component(default = Named::of("Ideal"))]
     pub devices: Named,
-    /// When clients are online.
+    /// Availability model: when clients are online.
     #[component(default = Named::of("Always"))]
     pub availability: Named,
-    /// Regions that now and then go away with all of their clients, on top of that.
+    /// Regional outages, in addition to `availability`.
     pub outages: OutageSpec,
-    /// Who leaves in mid-round.
+    /// Dropout of clients during a round.
     pub dropout: DropoutSpec,
-    /// Whom the server asks in a round.
+    /// Client selection per round.
     pub cohort: CohortSpec,
-    /// How long a round may take, in virtual time; without it the server waits for everybody.
+    /// Round deadline in virtual time; without it the server waits for all selected clients.
     #[component(above = 0, at_most = 1e12, unit = "ms")]
     pub deadline_ms: Option<f64>,
-    /// When the run ends at the latest, in virtual time; without it never.
+    /// Maximum virtual time of the run; unlimited by default.
     #[component(above = 0, at_most = 1e9, unit = "s")]
     pub horizon_s: Option<f64>,
-    /// Scores that the run is to reach, by their names in `summary.json`: how many rounds, how much
-    /// virtual time and how many bytes it took. A score of which its strategy says that lower is
-    /// better is to be at most that, any other at least.
+    /// Target values of metrics by their names in `summary.json`; reports rounds, virtual time and
+    /// bytes until reached. Metrics that are better lower must be at most the target, all others at
+    /// least.
     pub targets: BTreeMap<String, f64>,
-    /// What ends the run early.
+    /// Early stopping.
     pub stop: StopFile,
-    /// The figures that answer the question, by their names below `figures`, `*` standing for
-    /// anything: of the runs and of the sweep in one list. Without any, those that answer most
-    /// questions; `plot --all` draws the others.
+    /// Figures to draw, by their names in `figures` (`*` matches anything), of runs and of the
+    /// sweep in one list. By default the most commonly useful ones; `plot --all` draws the others.
     pub figures: Vec<String>,
-    /// The probability but for which totals of privacy over a run hold (delta).
+    /// Delta at which the total privacy loss of a run is stated.
     #[component(default = 0.00001, above = 0, at_most = 0.5)]
     pub delta: f64,
-    /// Counters to record by round in `observations.csv`, which is no part of the result.
+    /// Counters to record per round in `observations.csv`, which is not part of the result.
     pub observe: Vec<String>,
-    /// What a run leaves below `artifacts/` besides its results: of strategies that train
-    /// classifiers the last models, what these predict, and which client holds each item for which
-    /// purpose. It is no part of the result, and its fingerprint stays.
+    /// Artifacts to save in `artifacts/`, for algorithms that train classifiers: final models,
+    /// predictions, and assignment of items to clients and splits. They are not part of the result
+    /// and do not change its fingerprint.
     pub keep: Vec<Keep>,
-    /// What a sweep varies.
+    /// Parameters of a sweep.
     pub sweep: SweepFile,
 }
 
-/// What ends a run before its last round: scores are looked at when a round has ended, and what the
-/// server has sent for the next by then is counted as under way.
+/// Early stopping, checked after each round. Messages already sent for the next round count as in
+/// flight.
 #[component]
 #[derive(Clone, Copy, Debug)]
 pub struct StopFile {
-    /// Training that has diverged: a loss that is not finite, or ten rounds in a row in which every
-    /// update was refused.
+    /// Stop at divergence: a non-finite loss, or ten consecutive rounds with all updates rejected.
     pub diverged: bool,
-    /// A round whose scores reach all targets.
+    /// Stop after a round whose metrics reach all targets.
     pub target_reached: bool,
 }
 
-/// What `folkmoot sweep` varies.
+/// Parameters of `folkmoot sweep`.
 #[component]
 #[derive(Clone, Debug)]
 pub struct SweepFile {
-    /// Arms by their names, each by the fields in which it differs from the card, which may be
-    /// none: their paths and values, as `--set` takes them. Axes multiply the arms.
+    /// Arms by name: the fields that differ from the card, possibly none, as paths and values like
+    /// `--set`. Axes multiply the arms.
     pub arms: BTreeMap<String, BTreeMap<String, Named>>,
-    /// Path of a field to the values it takes; the first axis varies slowest.
+    /// Axes: path of a field and its values; the first axis varies slowest.
     pub axes: BTreeMap<String, Vec<Named>>,
-    /// Axes that move together, as lists of their paths: all have their first values at once, then
-    /// their second, and so on.
+    /// Axes that vary together, as lists of paths: all take their first values, then their second,
+    /// and so on.
     pub zip: Vec<Vec<String>>,
-    /// Path of an axis to names for its values, one each and different, which tables and figures
-    /// then show; where there are none, the values as they are written.
+    /// Display names of an axis's values in tables and figures, one unique name per value; by
+    /// default the values themselves.
     pub names: BTreeMap<String, Vec<String>>,
-    /// The seeds of every arm.
+    /// Seeds of every arm.
     #[component(default = vec![1, 2, 3])]
     pub seeds: Vec<u64>,
-    /// The name of an arm, or of a value of an axis, with which all others are compared: paired by
-    /// seed, with 95 % confidence intervals. `AXIS=VALUE` where several axes have such a value.
+    /// Baseline: name of an arm or an axis value that all others are compared with, paired by seed,
+    /// with 95 % confidence intervals. Use `AXIS=VALUE` if several axes have the value.
     pub baseline: String,
-    /// Pairs of arms, or of values of an axis, to compare: the second is the baseline of the first.
+    /// Pairs of arms or axis values to compare; the second is the baseline.
     pub contrasts: Vec<Vec<String>>,
-    /// Summary numbers that answer the question, drawn first.
+    /// Primary metrics, drawn first.
     pub headline: Vec<String>,
 }
 

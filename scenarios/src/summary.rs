@@ -103,26 +103,26 @@ pub const TERMS: &[Term] = &[
         "",
     )
     .lower(),
-    count("rounds", "Rounds", "Rounds that the server has ended."),
+    count("rounds", "Rounds", "Rounds completed by the server."),
     Term::new(
         target::REACHED,
         "Target reached",
         Unit::Share,
-        "Whether a score was ever as good as the card's target for it, 1 or 0; over runs, in what share of them.",
+        "Whether a metric reached the card's target, 1 or 0; over runs, the fraction of runs that did.",
         "",
     )
     .higher(),
     count(
         target::ROUNDS,
         "Rounds to the target",
-        "Rounds until the first score that is as good as the target.",
+        "Rounds until the metric first reached the target.",
     )
     .lower(),
     Term::new(
         target::TIME,
         "Virtual time to the target",
         Unit::Seconds,
-        "Virtual time until the first score that is as good as the target.",
+        "Virtual time until the metric first reached the target.",
         "",
     )
     .lower(),
@@ -130,37 +130,37 @@ pub const TERMS: &[Term] = &[
         target::BYTES,
         "Bytes to the target",
         Unit::Bytes,
-        "Bytes on the wire, headers and retries included, in all rounds until the first score that is as good as the target.",
+        "Bytes transmitted, including headers and retransmissions, until the metric first reached the target.",
         "",
     )
     .lower(),
     count(
         "stopped_early",
         "Stopped early",
-        "Whether the card's `stop` has ended the run before its last round, 1 if it has.",
+        "Whether the card's `stop` ended the run before its last round, 1 or 0.",
     ),
     CUT_EDGES,
     count(
         WARNINGS,
         "Warnings",
-        "Things that the run warns of; manifest.json has their texts.",
+        "Number of warnings of the run; manifest.json has their texts.",
     )
     .lower(),
     count(
         "late_results",
         "Late results",
-        "Results that came after the deadline of their round.",
+        "Results that arrived after the deadline of their round.",
     )
     .lower(),
     count(
         "handled_events",
         "Handled events",
-        "Events that the simulator went through: what a run costs to simulate.",
+        "Events processed by the simulator, a measure of the simulation cost.",
     ),
     count(
         "messages_sent",
         "Messages sent",
-        "Messages handed to the network, each once, whatever its retries.",
+        "Messages sent, not counting retransmissions.",
     )
     .lower(),
     count(
@@ -171,34 +171,34 @@ pub const TERMS: &[Term] = &[
     count(
         "messages_dropped",
         "Messages dropped",
-        "Messages that never arrive, for whatever reason.",
+        "Messages that never arrive, for any reason.",
     )
     .lower(),
     count(
         "messages_in_flight",
         "Messages in flight",
-        "Messages under way, or held for an absent receiver, when the run ended.",
+        "Messages in transit, or queued for an offline receiver, when the run ended.",
     ),
     count(
         "messages_retried",
-        "Messages sent again",
-        "Transmissions beyond the first, over all messages.",
+        "Retransmissions",
+        "Retransmissions over all messages.",
     )
     .lower(),
     bytes(
         "payload_bytes",
         "Payload bytes",
-        "Bytes of what messages hold, retries included, over all messages.",
+        "Payload bytes of all messages, including retransmissions.",
     ),
     bytes(
         "header_bytes",
         "Header bytes",
-        "Bytes of the headers around messages, retries included.",
+        "Header bytes of all messages, including retransmissions.",
     ),
     count(
         "dropped_loss",
         "Dropped by loss",
-        "Messages that the network lost, and every retry of them.",
+        "Messages lost by the network, including all their retransmissions.",
     )
     .lower(),
     count(
@@ -210,7 +210,7 @@ pub const TERMS: &[Term] = &[
     count(
         "dropped_dropout",
         "Dropped by dropout",
-        "Messages whose receiver had left in mid-round.",
+        "Messages whose receiver had dropped out of the round.",
     )
     .lower(),
     count(
@@ -229,29 +229,29 @@ pub const TERMS: &[Term] = &[
     bytes(
         "uplink_payload_bytes",
         "Uplink payload",
-        "Bytes of what messages from clients to the server hold, retries included.",
+        "Payload bytes from clients to the server, including retransmissions.",
     ),
     bytes(
         "downlink_payload_bytes",
         "Downlink payload",
-        "Bytes of what messages from the server to clients hold, retries included.",
+        "Payload bytes from the server to clients, including retransmissions.",
     ),
     bytes(
         "peer_payload_bytes",
         "Peer payload",
-        "Bytes of what messages from client to client hold, retries included.",
+        "Payload bytes between clients, including retransmissions.",
     ),
     count("*_messages", "* messages", "Messages of the kind `*`.").lower(),
     bytes(
         "*_payload_bytes",
         "* payload",
-        "Bytes of what messages of the kind `*` hold, retries included.",
+        "Payload bytes of messages of the kind `*`, including retransmissions.",
     ),
     Term::new(
         "online_share",
         "Clients online",
         Unit::Number,
-        "Share of the clients that are online at the end of a round.",
+        "Fraction of clients online at the end of a round.",
         "",
     )
     .from(0.0)
@@ -260,7 +260,7 @@ pub const TERMS: &[Term] = &[
         "epsilon_mean_*",
         "Mean epsilon so far, *",
         Unit::Number,
-        "Epsilon that a client has spent on `*` by the end of a round, added up, the mean over clients.",
+        "Epsilon accounted to a client for `*` until the end of a round (basic composition), mean over clients.",
         "",
     )
     .from(0.0)

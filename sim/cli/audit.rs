@@ -9,7 +9,7 @@ use crate::watch::bar;
 use folkmoot_metrics::key::is_reference;
 use folkmoot_metrics::run_dir::write_whole;
 use folkmoot_plots::Found;
-use folkmoot_scenarios::audit::{Audited, Evidence, Verdict, Wanted, counts, pages};
+use folkmoot_scenarios::audit::{Audited, Evidence, Verdict, Wanted, pages};
 use folkmoot_scenarios::claims::{Claims, Measure, RunKey};
 use folkmoot_scenarios::run::{Cache, Failure, load, run_into};
 use folkmoot_scenarios::scenario::Scenario;
@@ -91,7 +91,7 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
         .iter()
         .map(|one| Found {
             system: one.claims.system.clone(),
-            counts: counts(&one.findings).to_vec(),
+            counts: one.counts().to_vec(),
             numbers: one.numbers(),
         })
         .collect();
@@ -379,7 +379,7 @@ fn counted_verdicts(audited: &[Audited]) -> String {
     };
     let rows: Vec<Vec<String>> = audited
         .iter()
-        .map(|one| row(&one.claims.system, &counts(&one.findings)))
+        .map(|one| row(&one.claims.system, &one.counts()))
         .collect();
     table(&header, &rows, 1)
 }

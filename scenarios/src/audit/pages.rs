@@ -3,7 +3,7 @@
 
 use super::baseline::NO_VERDICT;
 use super::overall::Difference;
-use super::{Audited, Evidence, Finding, Verdict, counts, spread_text};
+use super::{Audited, Evidence, Finding, Verdict, spread_text};
 use crate::claims::{Against, Cells, Change, Claim, Figure, Kind, Measure, Panel, Table, Test};
 use crate::registry::Registry;
 use crate::text::Problems;
@@ -33,7 +33,7 @@ pub fn summary(audited: &[Audited]) -> String {
     let mut page = format!(
         "# Results: what reproduces, and what does not\n\n\
          We repeated experiments of papers on federated graph learning, in {} groups with {} claims.\n\
-         **{reproduced} reproduced, {contradicted} were contradicted, {undecided} are undecided.** {n_controls} comparisons of our own are counted\n\
+         **{reproduced} reproduced, {contradicted} were contradicted, {undecided} are undecided.** {n_controls} own controls are counted\n\
          apart.\n\n\
          ![Verdicts by paper](figures/verdicts.svg)\n\n\
          ## Main findings\n\n",
@@ -49,7 +49,7 @@ pub fn summary(audited: &[Audited]) -> String {
          runs are compared.\n\n\
          ## By paper\n\n\
          Cells count *reproduced / contradicted / undecided*.\n\n\
-         | paper | statements | table cells | own controls | main result |\n|---|--:|--:|--:|---|\n";
+         | paper | statements | table cells | own controls |\n|---|--:|--:|--:|\n";
     for one in audited {
         let cells = Kind::ALL.map(|kind| {
             let rows: Vec<_> = one.rows().filter(|(claim, _)| claim.kind == kind).collect();
@@ -66,11 +66,10 @@ pub fn summary(audited: &[Audited]) -> String {
         });
         let _ = writeln!(
             page,
-            "| [{}]({}/results.md) | {} | {} |",
+            "| [{}]({}/results.md) | {} |",
             one.claims.system,
             one.claims.name,
             cells.join(" | "),
-            one.claims.result
         );
     }
     let tested: Vec<bool> = audited
@@ -123,9 +122,9 @@ pub fn summary(audited: &[Audited]) -> String {
 }
 
 const END: &str = "
-`folkmoot audit` compares the claims with the record again; `--quick` makes new runs of generated
-data, and `--from DIR` uses your own. Each folder's `measured.csv` has the recorded runs. See also
-the [log of moved results](results-log.md) and [speed](speed.md).
+`folkmoot audit` compares claims with the record again; `--quick` makes new runs of generated
+data, and `--from DIR` uses your own. Each folder's `measured.csv` has the recorded runs. See the
+[log of moved results](results-log.md) and [speed](speed.md).
 
 ![Published numbers and measurements](figures/printed.svg)
 ";
@@ -207,20 +206,23 @@ fn overall(one: &Audited) -> String {
 /// When a table's card has no such axis.
 pub fn system(one: &Audited, evidence: &Evidence, registry: &Registry) -> Result<String, Problems> {
     let claims = &one.claims;
-    let said = Verdict::ALL
-        .iter()
-        .zip(counts(&one.findings))
-        .filter(|(_, count)| *count > 0);
-    let said: Vec<String> = said.map(|(verdict, count)| format!("{count} {verdict}")).collect();
+    let n_claims: usize = one.counts().iter().sum();
+    let counts = Verdict::ALL.iter().zip(one.counts()).filter(|(_, count)| *count > 0);
+    let counts: Vec<String> = counts.map(|(verdict, count)| format!("{count} {verdict}")).collect();
+    let n_controls = one.findings.len() - n_claims;
+    let controls = match n_controls {
+        0 => String::new(),
+        1 => " 1 own control is counted apart.".to_owned(),
+        _ => format!(" {n_controls} own controls are counted apart."),
+    };
     let mut page = format!(
         "# {}: published claims and measurements\n\n{}.\n\n\
-         {} claims: {}.\n`folkmoot audit {}` writes this page again. [How to read it](../RESULTS.md#how-to-read-this)\n\n\
+         {n_claims} claims: {}.{controls}\n`folkmoot audit {}` writes this page again. [How to read it](../RESULTS.md#how-to-read-this)\n\n\
          `±` is the half-width of the 95 % confidence interval over seeds (Student's t; paired where two runs are compared).\n\
          Only in the column *published* it is as the paper prints it.\n",
         claims.system,
         claims.paper,
-        claims.claims.len(),
-        said.join(", "),
+        counts.join(", "),
         claims.name
     );
     if !claims.found.trim().is_empty() {

@@ -17,8 +17,6 @@ struct File {
     found: String,
     #[serde(default)]
     finding: String,
-    #[serde(default)]
-    result: String,
     /// The margin of each metric within which a printed number counts as reproduced, in printed
     /// units.
     #[serde(default)]
@@ -567,7 +565,6 @@ pub(super) fn read(name: &str, source: &Source) -> Result<Claims, Problems> {
         paper: file.paper,
         found: file.found,
         finding: file.finding,
-        result: file.result,
         claims,
         tables: file.tables,
         overall: file.overall,

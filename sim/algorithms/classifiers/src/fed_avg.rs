@@ -26,7 +26,7 @@ use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source};
 /// Settings of FedAvg.
 #[component(
     name = "FedAvg",
-    about = "federated averaging of graph networks, and its relatives (AISTATS 2017)",
+    about = "federated averaging of graph neural networks, with FedProx, FedOpt, FedBuff and others as settings (AISTATS 2017)",
     rules
 )]
 #[derive(Clone, Debug, PartialEq)]

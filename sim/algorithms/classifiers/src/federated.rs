@@ -74,12 +74,12 @@ const START: Purpose = Purpose(*b"fd-start");
 /// The parameters of [`Federated`].
 #[component(
     name = "Federated",
-    about = "federated training of graph networks by a named method, with scores by client",
+    about = "federated training of graph neural networks by a chosen method, with metrics per client",
     rules
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// What is learned together and what by each client for itself.
+    /// Federated method: which parameters are shared and which are personal.
     pub method: Chosen<dyn Method>,
     /// Graph neural network.
     pub model: Model,
@@ -87,14 +87,14 @@ pub struct Params {
     pub training: Training,
     /// Node features.
     pub inputs: Inputs,
-    /// How these are scaled; in common only by a method with one model for all, behind which the
-    /// scale comes.
+    /// Scaling of node features. `Federated` needs a method with one global model, with which the
+    /// scale is sent.
     pub scale: Scale,
     /// Training, validation and test sets.
     pub split: Split,
     /// Rounds: aggregation, server optimizer, privacy, codecs.
     pub protocol: Protocol,
-    /// What becomes of a client's optimiser between its rounds.
+    /// State of a client's optimiser between its rounds.
     pub optimiser_state: OptimiserState,
     /// Attacks on the trained models, after the run.
     pub attacks: Vec<Chosen<dyn Attack>>,
@@ -102,31 +102,28 @@ pub struct Params {
     pub attacked: Attacked,
 }
 
-/// Whose model attackers ask.
+/// Attack target.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attacked {
-    /// The server's one model. A method without one is not attacked, and says so.
+    /// The global model. A method without one is not attacked, with a warning.
     #[default]
     Server,
-    /// About what a client holds, the model that this client answers with: one that it keeps, or
-    /// that the server has for it. Shadows are models of clients, too. Attacks on what the server
-    /// is sent ask no model, and are refused.
+    /// For a client's data, the model of that client, kept locally or by the server. Shadow models
+    /// are models of clients, too. Attacks on updates received by the server are rejected.
     Clients,
 }
 
-/// What becomes of a client's optimiser, such as its moments, when it has sent its update. Most
-/// authors' programs hold an optimiser for each client for a whole run; a device that forgets all
-/// but what the protocol names has to begin again.
+/// State of a client's optimiser, such as Adam's moments, between its rounds. Most published
+/// implementations keep one optimiser per client for a whole run. A stateless device must reset it.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptimiserState {
-    /// It starts afresh in each round.
+    /// Reset in each round.
     #[default]
     Fresh,
-    /// The client keeps it, in the memory of up to two models, and goes on with it whatever model
-    /// it is sent. It is never sent, and kept as soon as an update is sent, whether or not it
-    /// arrives.
+    /// Kept by the client (memory of up to two models) and used with whatever model it receives
+    /// next. Never sent; saved when an update is sent, whether or not it arrives.
     Kept,
 }
 
@@ -147,7 +144,8 @@ impl Params {
             self.method.rules(self, rules);
         }
         if !rules.is_broken("method") {
-            let rule = "must be Raw or Standardised with this method: a common scale comes behind one model for all, and nothing may be told beside it";
+            let rule =
+                "must be Raw or Standardised with this method: a common scale is sent only with one global model";
             let is_carried = self.scale != Scale::Federated || self.method.carries_scale();
             rules.require(is_carried, "scale", rule);
             self.protocol.suits(&self.trains(), rules);
@@ -155,8 +153,7 @@ impl Params {
         for (i, attack) in self.attacks.iter().enumerate() {
             let field = format!("attacks.{i}");
             if self.attacked == Attacked::Clients && !rules.is_broken(&field) {
-                let rule =
-                    "reads what the server was sent and asks no client's model; set attacked: Server, or leave it out";
+                let rule = "uses the updates received by the server and queries no client's model; set attacked: Server, or omit it";
                 rules.require(attack.n_rounds() == 0, &field, rule);
             }
         }

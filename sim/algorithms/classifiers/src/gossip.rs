@@ -89,7 +89,7 @@ const LOCAL: Purpose = Purpose(*b"go-local");
 /// The parameters of [`Gossip`].
 #[component(
     name = "Gossip",
-    about = "learning without a server: models averaged among neighbours (gossip, D-PSGD)",
+    about = "decentralised learning without a server: model averaging among neighbours (gossip, D-PSGD)",
     rules
 )]
 #[derive(Clone, Debug, PartialEq)]
@@ -102,8 +102,8 @@ pub struct Params {
     pub weights: Weights,
     /// Compression of models sent to neighbours.
     pub codec: Chosen<dyn Codec>,
-    /// How much of the way to the mean a model goes in an exchange. Less than all of it damps what
-    /// a codec that leaves numbers out sends in bursts.
+    /// Mixing rate: fraction of the step towards the weighted mean per exchange. Values below 1
+    /// damp the bursts of sparsifying codecs.
     #[component(default = 1.0, above = 0, at_most = 1)]
     pub mixing: f64,
     /// Graph neural network.
@@ -117,7 +117,7 @@ pub struct Params {
     /// Number of rounds of local training and averaging.
     #[component(default = 50, in = 1..=1_000_000)]
     pub rounds: u32,
-    /// How long a client waits for its neighbours once it has trained, or for an answer.
+    /// Timeout of a client for its neighbours' models after training, or for an answer.
     #[component(default = 60.0, above = 0, at_most = 1e9, unit = "s")]
     pub timeout_s: f64,
     /// Initial models of clients.
@@ -129,40 +129,39 @@ pub struct Params {
     pub attacks: Vec<Chosen<dyn Attack>>,
     /// Attack target: the models of clients or of the server.
     pub attacked: Attacked,
-    /// Keep what each link carried as an artifact, `links.csv`, which a figure is drawn from.
+    /// Keep the bytes per link as an artifact, `links.csv`, for a figure.
     pub keep_links: bool,
 }
 
-/// How a client's training and its neighbours' models come together.
+/// Order of local training and averaging.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
-    /// Each trains as `training` says, sends the model that it has come to, and takes the mean of
-    /// its own and its neighbours': `x_i ← sum_j W_ij y_j`. With one step of plain gradient descent
-    /// it is D-PSGD that adapts first.
+    /// Each client trains as set in `training`, sends the result, and averages: `x_i ← sum_j W_ij
+    /// y_j`. With one step of plain gradient descent it is adapt-then-combine D-PSGD.
     #[default]
     Averaging,
-    /// Each sends the model that it has, meanwhile takes one step on one batch from it, and adds
-    /// that step to the mean: `x_i ← sum_j W_ij x_j − rate × gradient at x_i` (Lian et al. 2017,
-    /// algorithm 1). Passes of `training` have no effect.
+    /// D-PSGD: each client sends its model, computes one gradient step on one batch meanwhile, and
+    /// adds it to the mean: `x_i ← sum_j W_ij x_j − rate × gradient at x_i` (Lian et al. 2017,
+    /// algorithm 1). `training.epochs` has no effect.
     Dpsgd,
-    /// No rounds in common: by a clock of its own, each wakes, trains, and meets one neighbour that
-    /// is drawn; both move to the mean of their two models (Boyd et al. 2006).
+    /// Asynchronous pairwise gossip: each client wakes at random times, trains and meets one random
+    /// neighbour. Both move to the mean of their models (Boyd et al. 2006).
     Pairwise {
-        /// The mean time from the end of one meeting to the next waking; exponential.
+        /// Mean of the exponentially distributed pause between two meetings of a client.
         #[component(default = 1.0, in = 0..=1e9, unit = "s")]
         pause_s: f64,
     },
 }
 
-/// Whose model attackers ask.
+/// Attack target.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attacked {
-    /// About what a client holds, its own, as whoever uses its answers can, and every neighbour.
+    /// For a client's data, its own model, which its users can query, and that of every neighbour.
     #[default]
     Clients,
-    /// The mean of all models, which nobody holds: what a server would have had.
+    /// The mean of all models, which no client has: the counterpart of a global model.
     Mean,
 }
 
@@ -171,13 +170,13 @@ impl Params {
         for (i, attack) in self.attacks.iter().enumerate() {
             let field = format!("attacks.{i}");
             if !rules.is_broken(&field) {
-                let rule = "reads the updates that a server was sent, and there is no server here; leave it out";
+                let rule = "needs the updates received by a server, and Gossip has no server; omit it";
                 rules.require(attack.n_rounds() == 0, &field, rule);
             }
         }
         if !rules.is_broken("codec") {
             let is_sound = self.codec.suits_models() || self.codec.feeds_back();
-            let rule = "must be Plain, Half, Bfloat, Uniform, Qsgd or another that sends every number, or keep what it leaves out for later (feedback: true): neighbours have nothing else of a model";
+            let rule = "must be Plain, Half, Bfloat, Uniform, Qsgd or another codec that sends every value, or use error feedback (feedback: true): otherwise neighbours never receive some values";
             rules.require(is_sound, "codec", rule);
         }
     }
@@ -189,14 +188,14 @@ impl Method {
     }
 }
 
-/// What models clients begin with.
+/// Initial models of clients.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// The same for all, drawn from a public seed.
+    /// The same for all clients, drawn from a public seed.
     #[default]
     Alike,
-    /// Each draws its own.
+    /// Drawn independently by each client.
     Own,
 }
 
@@ -228,7 +227,7 @@ impl Params {
             lints.push(Broken {
                 path: "training.epochs".to_owned(),
                 rule: format!(
-                    "Dpsgd takes one step on one batch in a round, so {} passes have no effect; leave it out, or set method: Averaging",
+                    "Dpsgd takes one step on one batch per round, so {} epochs have no effect; omit it, or set method: Averaging",
                     self.training.epochs
                 ),
             });
@@ -238,7 +237,7 @@ impl Params {
             lints.push(Broken {
                 path: "mixing".to_owned(),
                 rule: format!(
-                    "is {:?}, and the codec leaves numbers out, so that those it sends bring what several rounds have gathered and may drive models apart; try mixing near the share that it sends",
+                    "is {:?} with a sparsifying codec, whose residuals of several rounds may make models diverge; try a mixing rate near the fraction of values sent",
                     self.mixing
                 ),
             });
@@ -246,7 +245,8 @@ impl Params {
         if self.method.is_pairwise() && self.weights != Weights::default() {
             lints.push(Broken {
                 path: "weights".to_owned(),
-                rule: "two that meet move to the mean of their models, so weights have no effect in Pairwise; leave it out".to_owned(),
+                rule: "has no effect in Pairwise, where two clients move to the mean of their models; omit it"
+                    .to_owned(),
             });
         }
         lints

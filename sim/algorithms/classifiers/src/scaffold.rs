@@ -67,16 +67,16 @@ const WHOLE_PASS: Purpose = Purpose(*b"sc-whole");
 /// The parameters of [`Scaffold`].
 #[component(
     name = "Scaffold",
-    about = "federated averaging with control variates against drift (ICML 2020)",
+    about = "SCAFFOLD: federated averaging with control variates against client drift (ICML 2020)",
     rules
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// How a client renews its control variate.
+    /// Update rule of a client's control variate.
     pub renewal: Renewal,
     /// Graph neural network.
     pub model: Model,
-    /// A client's training in one round, by plain gradient descent.
+    /// Local training, by plain gradient descent.
     pub training: Training,
     /// Node features.
     pub inputs: Inputs,
@@ -84,25 +84,25 @@ pub struct Params {
     pub scale: Scale,
     /// Training, validation and test sets.
     pub split: Split,
-    /// How rounds go: synchronous ones, in the clear.
+    /// Rounds; must be synchronous, without secure aggregation.
     #[component(default = Protocol { weighting: Weighting::Uniform, ..Protocol::default() })]
     pub protocol: Protocol,
     /// Attacks on the trained model, after the run.
     pub attacks: Vec<Chosen<dyn Attack>>,
 }
 
-/// How a client renews its control variate; either way the paper's server gives each update the
-/// same weight.
+/// Update rule of a client's control variate. With either, the paper's server weights all updates
+/// equally.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renewal {
-    /// `c_i ← c_i − c + (x − y_i) / (K rate)`, the mean of the gradients that it followed: option
-    /// II.
+    /// Option II: `c_i ← c_i − c + (x − y_i) / (K rate)`, the mean of the gradients of the local
+    /// steps.
     #[default]
     #[component(sets("protocol.weighting=Uniform"))]
     FromSteps,
-    /// The gradient over all its training items at the server's `x`, which takes one more pass over
-    /// them: option I.
+    /// Option I: the gradient over all training items at the global model `x`; costs one more pass
+    /// over them.
     #[component(sets("protocol.weighting=Uniform"))]
     FromGradient,
 }
@@ -111,12 +111,12 @@ impl Params {
     /// What ties several settings.
     fn rules(&self, rules: &mut Rules) {
         let is_plain = matches!(self.training.optimiser, LocalOptimiser::Sgd { momentum } if momentum == 0.0);
-        let rule = "must be Sgd() without momentum: control variates are gradients, and only plain steps can be corrected by them";
+        let rule = "must be Sgd() without momentum: control variates correct gradients of plain SGD steps only";
         rules.require(is_plain, "training.optimiser", rule);
         let is_synchronous = matches!(self.protocol.aggregation, Aggregation::Synchronous);
-        let rule = "must be Synchronous: clients correct by one c for all of a round; FedAvg has buffered rounds";
+        let rule = "must be Synchronous: all clients of a round use the same control variate c; for buffered rounds use FedAvg";
         rules.require(is_synchronous, "protocol.aggregation", rule);
-        let rule = "must be Off: a change of control variate is sent in the clear and gives the update away; FedAvg has secure rounds";
+        let rule = "must be Off: control variates are sent in the clear and reveal the update; for secure aggregation use FedAvg";
         rules.require(self.protocol.secure == Secure::Off, "protocol.secure", rule);
         let trains = Trains {
             sends_model_alone: Err(TOLD),

@@ -102,7 +102,7 @@ fn a_name_leads_to_numbers_messages_and_columns() {
     let stale = Column {
         name: "staleness_mean",
         holds: "a float",
-        about: "Mean staleness of what was aggregated, in rounds.",
+        about: "Mean staleness of the aggregated updates, in rounds.",
     };
     assert_eq!(look("staleness_mean"), [Word::Column("rounds.csv".to_owned(), stale)]);
     assert!(matches!(look("model")[..], [Word::Message(..), ..]));

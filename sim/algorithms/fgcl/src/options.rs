@@ -8,55 +8,52 @@ use folkmoot_parts::component;
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// The paper to the letter: the plain mean of the updates, and noisy weights divided by
-    /// whatever degrees they have.
+    /// As in the paper: unweighted mean of the updates; noisy edge weights and their degrees are
+    /// not clipped.
     #[component(sets("protocol.weighting=Uniform", "degree_rule=Masked"))]
     #[component(alias = "AsPrinted")]
     AsPublished,
-    /// The conventions of the benchmark that the paper builds on: no relu between graph layers,
-    /// features of a node with the sum 1, a readout over features and embedding together, the mean
-    /// weighted by samples.
+    /// Conventions of the benchmark that the paper builds on: no ReLU between graph layers, node
+    /// features normalised to sum 1. Readout over features and embedding jointly; updates weighted
+    /// by samples.
     #[component(sets("model.relu=false", "model.joint_readout=true", "normalise_features=true"))]
     AsReleased,
-    /// The sound form: views drawn once for each graph, weights cut to 0..1, the mean weighted by
-    /// samples. Its split is that of `partition: LabelSkew(..)`, and its controls the settings
+    /// Recommended form: one fixed draw of the views per graph, edge weights clipped to 0..=1,
+    /// updates weighted by samples. Use with `partition: LabelSkew(..)`; controls are the settings
     /// `FgclWithoutNoise` and `NoEdges`.
     #[component(sets("views=Fixed", "degree_rule=Clamp01"))]
     Corrected,
 }
 
-/// The arms of the paper's table.
+/// Training arms of the paper's comparison.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Setting {
-    /// All training graphs lie at the first client, and the others have none. No noise. It is one
-    /// training: its optimiser goes on from round to round.
+    /// Centralised training: the first client holds all training graphs. No noise. The optimiser
+    /// state is kept between rounds.
     Centralised,
-    /// Every client trains on its own graphs. No noise.
+    /// Federated training on each client's own graphs, without noise.
     Federated,
-    /// The same on one noisy view of each graph, without a contrastive term.
+    /// Federated training on one noisy view of each graph, without the contrastive loss.
     Noise {
-        /// The budget of a view.
+        /// Privacy budget ε of one view.
         #[component(default = 1.0, at_least = 0.000001)]
         epsilon: f64,
     },
-    /// Two noisy views of each graph, and the contrastive term.
+    /// Two noisy views of each graph, with the contrastive loss.
     #[default]
     Fgcl {
-        /// The budget of the first view and of views at inference.
+        /// Privacy budget ε of the first view and of views at inference.
         #[component(default = 1.0, at_least = 0.000001)]
         epsilon: f64,
-        /// The budget of the second view; as the first where it is left out.
+        /// Privacy budget ε of the second view; by default that of the first.
         #[component(at_least = 0.000001)]
         epsilon_2: Option<f64>,
     },
-    /// The contrastive term alone, on graphs as they are: the control that tells its gain from that
-    /// of the noise. The two views differ by dropout, and by the edges that `contrast.drop_edges`
-    /// takes away.
+    /// Contrastive loss without noise: the control that separates its gain from the effect of
+    /// noise. The two views differ by dropout and by `contrast.drop_edges`.
     FgclWithoutNoise,
-    /// Every client trains on the nodes of its graphs, of which none is joined to another: the
-    /// control that tells what edges are worth at all. No noise, and nothing that noise on edges
-    /// would have to hide.
+    /// Training on graphs with all edges removed: the control for the value of edges. No noise.
     NoEdges,
 }
 
@@ -76,27 +73,27 @@ impl Setting {
     }
 }
 
-/// In which order the nodes of a graph stand, in what its client learns from and in its views.
+/// Order of the nodes in a graph and in its views.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeOrder {
-    /// As in the data. Atoms come in the order of their SMILES text, in which neighbours mostly are
-    /// joined: places alone tell of edges.
+    /// As in the data. Atoms follow their SMILES text, where adjacent atoms are mostly bonded, so
+    /// node indices reveal edges.
     #[default]
     AsRead,
-    /// In a random one, drawn once for each graph: places tell little, as those far apart are of
-    /// large graphs, and networks see no order.
+    /// Random permutation, drawn once per graph. Indices then reveal little; the network does not
+    /// depend on node order.
     Shuffled,
 }
 
-/// How noise is drawn for a table of pairs.
+/// How noise is drawn for the adjacency matrix.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draws {
-    /// Once for each unordered pair, mirrored.
+    /// Once per unordered pair, mirrored.
     #[default]
     Symmetric,
-    /// Once for each ordered pair: an edge changes two values, so a view costs twice its epsilon.
+    /// Once per ordered pair: an edge changes two entries, so a view costs twice its ε.
     PerEntry,
 }
 
@@ -104,29 +101,29 @@ pub enum Draws {
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Views {
-    /// At every use of a graph, which spends its budget again.
+    /// At every use of a graph; each use spends its privacy budget again.
     #[default]
     Fresh,
-    /// Once for each graph, and used again ever after.
+    /// Once per graph, then reused.
     Fixed,
 }
 
-/// What becomes of noisy weights, of which many are negative, and of degrees that are not positive.
+/// How negative noisy edge weights and non-positive degrees are handled.
 ///
-/// A propagated weight is `w_uv / sqrt(d_u d_v)`. All rules but `Masked` keep it in −1..=1, since
-/// no degree is less than a weight in it.
+/// The propagated weight is `w_uv / sqrt(d_u d_v)`. All rules except `Masked` keep it in −1..=1,
+/// since no degree is less than a weight in it.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DegreeRule {
-    /// Weights as they are; a node whose degree is not positive has the factor 0, and one whose
-    /// degree is just above 0 a factor without bound.
+    /// Weights unchanged. A node with a non-positive degree gets the factor 0; the factor is
+    /// unbounded for degrees just above 0.
     Masked,
-    /// Weights as they are; a degree is the sum of their sizes.
+    /// Weights unchanged; a degree is the sum of absolute weights.
     Abs,
-    /// Weights cut to 0..=1, as those of a graph are.
+    /// Weights clipped to 0..=1, the range without noise.
     #[default]
     Clamp01,
-    /// Negative weights are 0.
+    /// Negative weights set to 0 (ReLU).
     Relu,
 }
 
@@ -148,84 +145,83 @@ impl DegreeRule {
     }
 }
 
-/// The contrastive term.
+/// Contrastive loss.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contrast {
-    /// Negatives of a step, k.
+    /// Number of negatives per step, k.
     #[component(default = 10, in = 1..=1_000)]
     pub negatives: u32,
-    /// Views of earlier graphs that are kept to draw negatives from, N.
+    /// Size N of the queue: views of earlier graphs from which negatives are drawn.
     #[component(default = 100, in = 1..=100_000)]
     pub queue: u32,
-    /// Which view leaves a full queue.
+    /// Which view is evicted from a full queue.
     pub order: Order,
-    /// Begin the queue anew in each round, with new views of the last graphs, each charged again.
-    /// The paper fills it once, before the first training, and maintains it ever after.
+    /// Refill the queue in each round with new views of the last graphs, each charged to the
+    /// privacy budget again. The paper fills it once, before training.
     pub refill: bool,
-    /// The share of edges that each of the two views loses in `FgclWithoutNoise`, drawn at every
+    /// Fraction of edges dropped from each of the two views in `FgclWithoutNoise`, drawn at every
     /// use.
     #[component(default = 0.0, in = 0..1)]
     pub drop_edges: f64,
-    /// The weight of the term, lambda.
+    /// Weight λ of the contrastive loss.
     #[component(default = 0.01, at_least = 0, f32)]
     pub lambda: f64,
-    /// The temperature tau.
+    /// Temperature τ.
     #[component(default = 1.0, above = 0, f32)]
     pub temperature: f64,
-    /// Whether the positive pair stands in the denominator, too.
+    /// Whether the denominator includes the positive pair.
     #[component(default = true)]
     pub include_positive: bool,
-    /// Whether negatives are held constant.
+    /// Whether gradients are stopped at the negatives.
     pub stop_gradient: bool,
 }
 
-/// Which view leaves a full queue.
+/// Which view is evicted from a full queue.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The oldest, as the paper does, though it speaks of a stack.
+    /// The oldest, as in the paper (which calls the queue a stack).
     #[default]
     Fifo,
-    /// The youngest, as in a stack.
+    /// The newest, as in a stack.
     Lifo,
 }
 
-/// Which views the classifier learns from.
+/// Views that the classification loss uses.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supervised {
-    /// Both: the mean of their losses.
+    /// Both: mean of the two losses.
     #[default]
     BothViews,
-    /// The first.
+    /// The first only.
     FirstView,
 }
 
-/// The network: graph layers, a readout, one linear layer.
+/// Network: graph layers, readout, one linear layer.
 #[component]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// The graph layers; with noise one of `Gcn`, `GraphConv` (k-GNN), `Tag`, `LightGcn` and `Gin`,
-    /// the others know no weights.
+    /// Type of the graph layers. With noise one of `Gcn`, `GraphConv` (k-GNN), `Tag`, `LightGcn`
+    /// and `Gin`; the others ignore edge weights.
     pub encoder: Encoder,
-    /// Width of the hidden layers and of an embedding.
+    /// Width of the hidden layers and of the graph embedding.
     #[component(default = 64, in = 1..=4_096)]
     pub hidden: u32,
     /// Number of graph layers.
     #[component(default = 2, in = 1..=64)]
     pub layers: u32,
-    /// Whether a relu follows every graph layer.
+    /// Whether a ReLU follows every graph layer.
     #[component(default = true)]
     pub relu: bool,
-    /// How the nodes of a graph become one row.
+    /// Readout: how node embeddings are pooled into one graph embedding.
     #[component(default = Pooling::Mean)]
     pub readout: Pooling,
-    /// Whether nodes go through a linear layer and a relu before that, together with their
-    /// features.
+    /// Whether a linear layer and a ReLU over node embeddings and features precede the readout.
     pub joint_readout: bool,
-    /// The probability that a hidden value is dropped in training: before each graph layer but the
-    /// first, and before the linear layer.
+    /// Dropout probability in training: before each graph layer except the first, and before the
+    /// linear layer.
     #[component(default = 0.3, in = 0..1)]
     pub dropout: f64,
 }
@@ -244,27 +240,27 @@ impl Model {
     }
 }
 
-/// A client's training in one round. The optimiser starts afresh each time, but in
+/// Local training in one round. The optimiser state is reset each round, except in
 /// [`Setting::Centralised`].
 #[component]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Training {
-    /// Passes over the training graphs.
+    /// Local epochs per round.
     #[component(default = 1, in = 1..=100_000)]
     pub epochs: u32,
-    /// Graphs of a step, in an order drawn for each epoch.
+    /// Batch size in graphs; the order is shuffled in each epoch.
     #[component(default = 1, at_least = 1)]
     pub batch_size: u32,
     /// Local optimiser.
     #[component(default = LocalOptimiser::Adam)]
     pub optimiser: LocalOptimiser,
-    /// The learning rate.
+    /// Learning rate.
     #[component(default = 1.5e-3, above = 0, f32, alias = "rate")]
     pub learning_rate: f64,
     /// Weight decay (L2); decoupled with `AdamW`.
     #[component(default = 1e-3, at_least = 0, f32)]
     pub weight_decay: f64,
-    /// FedProx' mu.
+    /// Coefficient μ of the FedProx proximal term.
     #[component(default = 0.0, at_least = 0, f32, alias = "proximal")]
     pub fedprox_mu: f64,
 }

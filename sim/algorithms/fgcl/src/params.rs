@@ -13,20 +13,20 @@ use folkmoot_rounds::{Protocol, Trains};
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Sets what a card leaves open; without one all is as in `AsPublished`, but updates are
-    /// weighted by samples and noisy weights are cut to 0..1.
+    /// Preset for options that the card leaves out. Without it as `AsPublished`, except that
+    /// updates are weighted by samples and noisy weights are clipped to 0..=1.
     pub variant: Option<Variant>,
-    /// Which arm of the comparison.
+    /// Training arm.
     pub setting: Setting,
-    /// How noise is drawn.
+    /// How noise on the adjacency matrix is drawn.
     pub draws: Draws,
     /// When views are drawn.
     pub views: Views,
-    /// What becomes of noisy weights.
+    /// How noisy edge weights and degrees are handled.
     pub degree_rule: DegreeRule,
-    /// The contrastive term; read with the settings `Fgcl` and `FgclWithoutNoise`.
+    /// Contrastive loss; used by the settings `Fgcl` and `FgclWithoutNoise`.
     pub contrast: Contrast,
-    /// Which views the classifier learns from.
+    /// Views that the classification loss uses.
     pub supervised: Supervised,
     /// Graph neural network.
     pub model: Model,
@@ -34,25 +34,24 @@ pub struct Params {
     pub training: Training,
     /// Node features.
     pub inputs: Inputs,
-    /// In which order the nodes of a graph stand.
+    /// Order of the nodes in a graph.
     pub node_order: NodeOrder,
-    /// Divide each node's features by their sum, where that is positive.
+    /// Divide each node's features by their sum where it is positive.
     pub normalise_features: bool,
-    /// Who trains, validates and tests: shares of the whole set, drawn before it is divided among
-    /// clients, or the published split.
+    /// Training, validation and test sets: fractions of the whole set, drawn before partitioning,
+    /// or the published split.
     pub split: Split,
     /// Rounds: aggregation, server optimizer, privacy, codecs.
     #[component(default = Protocol { rounds: 50, ..Protocol::default() })]
     pub protocol: Protocol,
-    /// Measure how well edges are guessed from views, how well members and edges are told from
-    /// updates, and how many degrees are not positive.
+    /// Run the attacks on views (edge inference) and on updates (membership and edge inference),
+    /// and count non-positive degrees.
     #[component(default = true)]
     pub attacks: bool,
 }
 
 /// Why its clients cannot be hidden by a clip.
-pub(super) const TOLD: &str =
-    "clients also show graphs when the model is put to use, as views or as they are, which no clip bounds; use FedAvg";
+pub(super) const TOLD: &str = "clients also reveal graphs at inference, as noisy views or unprotected, which clipping of updates does not bound; use FedAvg";
 
 impl Params {
     /// Whether views are graphs that have lost some of their edges.
@@ -70,7 +69,7 @@ impl Params {
         rules.require(
             !(is_noisy && counts_edges),
             "inputs",
-            "must not count edges, as Degree, FeaturesOrDegree and Structured may, where there is noise on them: use Features, Intrinsic or \
+            "must not depend on edges under edge noise, as Degree, FeaturesOrDegree and Structured may: use Features, Intrinsic or \
              Constant, or a setting without noise",
         );
         let knows_no_weights = matches!(
@@ -80,19 +79,18 @@ impl Params {
         rules.require(
             !(is_noisy && knows_no_weights),
             "model.encoder",
-            "must know weights of edges where there is noise: use Gcn, GraphConv, Tag, LightGcn or Gin, or a setting without noise",
+            "must support edge weights under edge noise: use Gcn, GraphConv, Tag, LightGcn or Gin, or a setting without noise",
         );
         let alike = self.model.encoder == Encoder::LightGcn && self.contrast.drop_edges == 0.0;
         rules.require(
             !(self.setting == Setting::FgclWithoutNoise && alike),
             "contrast.drop_edges",
-            "must be above 0 with LightGcn and FgclWithoutNoise: nothing is dropped inside that encoder, so that both views would be the \
-             same",
+            "must be above 0 with LightGcn and FgclWithoutNoise: that encoder has no dropout, so both views would be identical",
         );
         rules.require(
             !(self.drops_edges() && knows_no_weights),
             "contrast.drop_edges",
-            "must be 0 with this encoder, which knows no weights of edges: use Gcn, GraphConv, Tag, LightGcn or Gin",
+            "must be 0 with this encoder, which does not support edge weights: use Gcn, GraphConv, Tag, LightGcn or Gin",
         );
         rules.at("model", |rules| self.model.plain().rules(rules));
         let trains = Trains {

@@ -8,7 +8,7 @@ pub(super) const TERMS: &[Term] = &[
     share(
         "roc_auc",
         "ROC AUC",
-        "Area under the ROC curve of the server's model; of several classes or tasks the mean; 0.5 is a coin.",
+        "Area under the ROC curve of the server's model; mean over classes or tasks if several; 0.5 is chance.",
     )
     .higher()
     .scored(Answering::Server, Asked::Whole, Weighed::Items),
@@ -16,7 +16,7 @@ pub(super) const TERMS: &[Term] = &[
         "loss",
         "Loss",
         Unit::Number,
-        "Mean loss over the known labels, without the contrastive term.",
+        "Mean classification loss over labelled graphs, without the contrastive loss.",
         "",
     )
     .from(0.0)
@@ -25,7 +25,7 @@ pub(super) const TERMS: &[Term] = &[
     share(
         "accuracy",
         "Accuracy",
-        "Share of the graphs whose class the server's model predicts.",
+        "Fraction of graphs classified correctly by the server's model.",
     )
     .higher()
     .scored(Answering::Server, Asked::Whole, Weighed::Items),
@@ -33,34 +33,34 @@ pub(super) const TERMS: &[Term] = &[
         "epsilon_all_rounds",
         "Epsilon of all rounds",
         Unit::Number,
-        "What the views of all rounds have cost the graph that was used most, added up.",
+        "Epsilon of all views in all rounds, summed for the most-used graph.",
         "basic composition: C. Dwork and A. Roth 2014, theorem 3.16",
     )
     .from(0.0)
     .lower(),
     share(
         "edge_guess_auc",
-        "ROC AUC of edges guessed from views",
-        "Attack: probability that an edge is ranked above another pair of a graph's nodes by whoever sees its noisy views.",
+        "ROC AUC of edge inference from views",
+        "Attack: probability that an observer of the noisy views ranks an edge above a non-adjacent pair of nodes.",
     )
     .lower().attack_beside(0.5),
     share(
         "edge_guess_found",
         "Edges found in views",
-        "Attack: share of the edges found in noisy views with at most 1 of 100 other pairs taken for one.",
+        "Attack: true positive rate of edge inference from noisy views at 1 % false positives.",
     )
     .lower().attack_beside(0.01),
     share(
         "edge_guess_error",
-        "Error of guessing edges from views",
-        "Attack: share of the pairs guessed wrongly by the likelier answer; `never an edge` is among the answers.",
+        "Error of edge inference from views",
+        "Attack: fraction of pairs misclassified by the more likely answer; the constant answer `never an edge` is a candidate.",
     )
     .higher().attack(),
     Term::new(
         "edge_guess_balanced",
-        "Balanced error of guessing edges from views",
+        "Balanced error of edge inference from views",
         Unit::Number,
-        "Attack: mean of the error rates on edges and on other pairs, by the likelihood alone.",
+        "Attack: mean of the error rates on edges and on non-edges, by likelihood alone.",
         "for one view of Laplace noise exp(-epsilon / 2) / 2",
     )
     .from(0.0)
@@ -68,40 +68,40 @@ pub(super) const TERMS: &[Term] = &[
     .higher().attack_beside(0.5),
     Term::new(
         "nonpositive_degrees",
-        "Degrees that are not positive",
+        "Non-positive degrees",
         Unit::Share,
-        "Share of the nodes whose degree in a noisy view is not positive, so that they take no part in propagation.",
+        "Fraction of nodes with a non-positive degree in a noisy view; they are excluded from propagation.",
         "",
     ),
     Term::new(
         "graphs_with_nonpositive_degree",
-        "Graphs with a degree that is not positive",
+        "Graphs with a non-positive degree",
         Unit::Share,
-        "Share of the graphs whose first noisy view has a degree that is not positive, where the printed formula breaks.",
+        "Fraction of graphs whose first noisy view has a non-positive degree, for which the published formula is undefined.",
         "",
     ),
     share(
         "membership_auc",
-        "ROC AUC of membership",
-        "Attack: probability that updates point more towards a training graph than towards one that nobody trains on.",
+        "ROC AUC of membership inference",
+        "Attack: probability that updates align more with the gradient of a training graph than with that of a non-member.",
     )
     .lower().attack_beside(0.5),
     share(
         "membership_found",
         "Members found",
-        "Attack: share of the training graphs told from updates with at most 1 of 100 others taken for one.",
+        "Attack: true positive rate of membership inference from updates at 1 % false positives.",
     )
     .lower().attack_beside(0.01),
     share(
         "update_edge_auc",
-        "ROC AUC of edges read off updates",
-        "Attack: probability that updates point more towards a graph with an edge of it than with another pair joined.",
+        "ROC AUC of edge inference from updates",
+        "Attack: probability that updates align more with a graph with a true edge than with a false edge in its place.",
     )
     .lower().attack_beside(0.5),
     share(
         "update_edge_found",
         "Edges found in updates",
-        "Attack: share of the edges told from updates with at most 1 of 100 other pairs taken for one.",
+        "Attack: true positive rate of edge inference from updates at 1 % false positives.",
     )
     .lower().attack_beside(0.01),
 ];

@@ -490,7 +490,7 @@ fn what_does_not_suit_is_refused() {
                 inputs: counted,
                 ..params(setting)
             };
-            let rule = "inputs: must not count edges, as Degree, FeaturesOrDegree and Structured may, where there is noise on them: use Features, \
+            let rule = "inputs: must not depend on edges under edge noise, as Degree, FeaturesOrDegree and Structured may: use Features, \
                         Intrinsic or Constant, or a setting without noise";
             assert_eq!(said(&clean), [rule]);
         }
@@ -508,8 +508,7 @@ fn what_does_not_suit_is_refused() {
     // contrast.
     let mut alike = params(Setting::FgclWithoutNoise);
     alike.model.encoder = Encoder::LightGcn;
-    let rule = "contrast.drop_edges: must be above 0 with LightGcn and FgclWithoutNoise: nothing is dropped inside that encoder, so that both views \
-                would be the same";
+    let rule = "contrast.drop_edges: must be above 0 with LightGcn and FgclWithoutNoise: that encoder has no dropout, so both views would be identical";
     assert_eq!(said(&alike), [rule]);
     alike.contrast.drop_edges = 0.1;
     assert_eq!(said(&alike), [""; 0]);

@@ -8,74 +8,72 @@ use folkmoot_scores::inference::Attackers;
 use folkmoot_similarity::gw;
 use folkmoot_similarity::transport::Sinkhorn;
 
-/// Which form of the system.
+/// Variant of the algorithm.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// To the paper's letter.
+    /// As published.
     #[default]
     AsPublished,
-    /// As the authors' code has it, where it says anything: five layers of GIN of width 64 with
-    /// batch normalisation, and Gaussian noise.
+    /// As in the authors' code where it is specified: five GIN layers of width 64 with batch
+    /// normalisation, and Gaussian noise.
     #[component(sets(
         "model=(encoder: GinBatchNorm, hidden: 64, layers: 5, readout: Sum, head_layers: 2, dropout: 0.5)",
         "representation=Hidden",
         "release=Gaussian()"
     ))]
     AsReleased,
-    /// Mathematically sound: the encoder with 4 for a node, rectified.
+    /// Corrected: the multi-bit encoder with epsilon 4 per node, rectified.
     #[component(sets("release=MultiBit(epsilon: Node(4.0), rectify: true)"))]
     Corrected,
 }
 
-/// When embeddings are collected.
+/// Rounds in which embeddings are collected.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collect {
     /// In the last round.
     #[default]
     AtEnd,
-    /// In every so many rounds, at least 1, and in the last.
+    /// Every given number of rounds (at least 1), and in the last round.
     Every(#[component(required)] u32),
 }
 
-/// With whose weights a client embeds its graphs.
+/// Model with which a client embeds its graphs.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmbedWith {
-    /// Its own, after its training in the round of the collection, as published. They tell which
-    /// client it is.
+    /// Its local model after training in the collection round, as published. The embeddings reveal
+    /// the client.
     #[default]
     Own,
-    /// Those that the server sent in that round, the same for all.
+    /// The global model of that round, the same for all clients.
     Global,
 }
 
-/// The distance of two rows of an embedding.
+/// Distance between two rows of an embedding.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowDistance {
     /// Euclidean.
     #[default]
     Euclidean,
-    /// 1 less the cosine; a row of zeros has cosine 0 with every other.
+    /// 1 − cosine similarity; a row of zeros has cosine 0 with every other.
     Cosine,
-    /// 1 less the correlation.
+    /// 1 − correlation.
     Correlation,
 }
 
-/// How much each node of a graph weighs where graphs are compared by Gromov-Wasserstein: the `p`
-/// and `q` of the formula.
+/// Node weights of a graph in Gromov-Wasserstein distances: `p` and `q` of the formula.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeWeights {
-    /// All as much.
+    /// Equal weights.
     #[default]
     Uniform,
-    /// By its number of neighbours and 1 more, so that a node without any counts too. The authors
-    /// of GWL (H. Xu et al. ICML 2019) take the degree alone in their program. Only a client knows
-    /// the degrees of its nodes: it sends them as they are, beside the embedding, in 4 bytes a
-    /// node, and the ledger charges them without limit.
+    /// Proportional to degree + 1, so that isolated nodes count too; the authors of GWL (H. Xu et
+    /// al. ICML 2019) use the degree. The client sends the true degrees with the embedding, 4 bytes
+    /// per node. The ledger charges them as unbounded privacy loss.
     Degree,
 }
 
@@ -88,59 +86,59 @@ impl NodeWeights {
     }
 }
 
-/// How a Gromov-Wasserstein problem is solved.
+/// Solver for Gromov-Wasserstein problems.
 #[component(rules)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
-    /// By conditional gradient from `p q'` with exact line search.
+    /// Conditional gradient from `p q'` with exact line search.
     #[default]
     ConditionalGradient {
-        /// Go on by exchanges of two flows where no step improves a vertex.
+        /// Continue with pairwise flow exchanges at vertices where no gradient step improves.
         #[component(default = true)]
         exchange: bool,
-        /// The start is disturbed by this share.
+        /// Relative perturbation of the starting plan, as a fraction.
         #[component(default = 0.0, in = 0..1)]
         start_jitter: f64,
-        /// Starts more, along each graph from end to end, of which the best counts: fewer values
-        /// stay high, for about twice the work.
+        /// Additional starts along each graph from end to end; the best result counts. Gives fewer
+        /// overestimates at about twice the cost.
         #[component(default = false)]
         end_starts: bool,
-        /// Disturbed starts besides, of which the best counts; needs `start_jitter`, and is at most
-        /// 1000.
+        /// Number of additional perturbed starts, at most 1000; the best result counts. Needs
+        /// `start_jitter`.
         #[component(default = 0)]
         restarts: u32,
     },
-    /// With an entropy, by scaling.
+    /// Entropic regularisation, by Sinkhorn scaling.
     Entropic {
-        /// Its weight.
+        /// Weight of the entropy.
         #[component(required, in = 1e-6..=1e6)]
         regularisation: f64,
-        /// What two distances that are matched cost.
+        /// Loss between two matched distances.
         loss: Loss,
     },
-    /// By the proximal-point method: scaling with the entropy towards the plan before, which has no
-    /// part in the end.
+    /// Proximal-point method: Sinkhorn scaling with relative entropy to the previous plan, without
+    /// regularisation bias at convergence.
     ProximalPoint {
-        /// Its weight: larger steps are smaller.
+        /// Weight of the proximal term; larger values give smaller steps.
         #[component(default = 0.1, in = 1e-6..=1e6)]
         regularisation: f64,
-        /// What two distances that are matched cost.
+        /// Loss between two matched distances.
         loss: Loss,
-        /// Steps at most.
+        /// Maximum number of steps.
         #[component(default = 100, in = 1..=100_000)]
         most_steps: u32,
     },
 }
 
-/// What two distances that are matched cost.
+/// Loss between two matched distances.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// The square of their difference.
+    /// Squared difference.
     #[default]
     Square,
-    /// `a ln(a / b) − a + b`, the first of them that of the graph with the lower number, each
-    /// raised by 1e-15 under the logarithm.
+    /// Kullback-Leibler divergence `a ln(a / b) − a + b`, where `a` belongs to the graph with the
+    /// lower id. 1e-15 is added to both under the logarithm.
     KullbackLeibler,
 }
 
@@ -203,33 +201,33 @@ impl Method {
     }
 }
 
-/// What graphs are compared by.
+/// Distance by which graphs are compared.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Metric {
-    /// Gromov-Wasserstein of the embeddings that the server received.
+    /// Gromov-Wasserstein distance of the embeddings that the server received.
     Released,
-    /// The same before anything was done to them, which only whoever sees all devices could
-    /// compute.
+    /// Gromov-Wasserstein distance of the embeddings before perturbation: a reference that no
+    /// single participant can compute.
     Clean,
-    /// Gromov-Wasserstein of hop counts; `n` for nodes without a path between them.
+    /// Gromov-Wasserstein distance of hop counts; `n` for nodes without a path between them.
     Hops,
-    /// The fused form: hop counts, and the squared distance of the network's inputs.
+    /// Fused Gromov-Wasserstein: hop counts, and the squared distance of node features.
     Fused {
-        /// The share of the hop counts.
+        /// Weight of the hop counts, as a fraction.
         #[component(default = 0.5, in = 0..=1)]
         alpha: f64,
     },
-    /// The shortest-path kernel, scaled to unit diagonal.
+    /// Shortest-path kernel, normalised to unit diagonal.
     ShortestPaths,
-    /// The number of nodes alone.
+    /// Number of nodes only (control).
     Size,
-    /// The numbers of nodes and edges.
+    /// Numbers of nodes and edges.
     SizeAndEdges,
-    /// No distance: the class that most of a client's graphs that train or validate have, for all
-    /// its test graphs. What the division among clients alone is worth.
+    /// Baseline without distances: the majority class of a client's training and validation graphs,
+    /// predicted for its test graphs. Measures the value of the partition alone.
     ClientMajority,
-    /// The exact edit distance with unit costs, of graphs with at most 10 nodes.
+    /// Exact graph edit distance with unit costs, for graphs with at most 10 nodes.
     EditDistance,
 }
 
@@ -261,83 +259,85 @@ impl Metric {
 /// Of so many graphs every pair's distance may be a score.
 const MOST_IN_PAIRS: usize = 16;
 
-/// How the graphs are told apart by their distances.
+/// Evaluation of the distances between graphs.
 #[component(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
-    /// Which graphs are compared, by their place in the set or the number of their client, each
-    /// once; all where none is named. The others train and nothing more.
+    /// Graphs to compare, by index in the data set or by client id, each once; all if empty. The
+    /// others are only trained on.
     pub only: Vec<u32>,
-    /// The distance of each pair of the graphs that `only` names is a score of its own,
-    /// `distance_U_V` for `U` below `V`.
+    /// Record the distance of each pair of graphs in `only` as a metric `distance_U_V`, `U` below
+    /// `V`.
     pub pairs: bool,
-    /// What they are compared by; by default with the control that knows the size alone.
+    /// Distances to evaluate; by default including graph size as a control.
     #[component(default = vec![Metric::Released, Metric::Clean, Metric::Size])]
     pub metrics: Vec<Metric>,
-    /// The classes of test graphs by a support vector machine.
+    /// Classification of test graphs by a support vector machine.
     pub svm: SvmChoice,
-    /// The classes of test graphs by their nearest neighbours: how many.
+    /// Values of k for k-nearest-neighbour classification of test graphs.
     #[component(default = vec![5, 20], in = 1..=1_000)]
     pub neighbours: Vec<u32>,
-    /// Whether distances and embeddings tell which client a graph is of.
+    /// Attack that links a graph to its client from distances and embeddings.
     pub identity: Identity,
-    /// Cluster the graphs by Gromov-Wasserstein about barycentres, into as many clusters as there
-    /// are classes.
+    /// Cluster the graphs by Gromov-Wasserstein barycentres, with as many clusters as classes.
     pub clusters: bool,
-    /// Draw a map of the graphs by t-SNE.
+    /// Compute a t-SNE map of the graphs.
     pub map: bool,
-    /// How many times each graph is changed by an edge and by a node less, to see how far it moves.
+    /// Number of random single-edge and single-node deletions per graph, to measure how far it
+    /// moves. 0: off.
     #[component(default = 0, in = 0..=1_000)]
     pub changes: u32,
-    /// Besides, start from the plans found with noise and go on without it: whether noise helps the
-    /// solver.
+    /// Also restart the solver without noise from the plans found with noise, to test whether noise
+    /// helps the solver.
     pub restart: bool,
-    /// Compare after every collection, not only after the last.
+    /// Evaluate after every collection, not only after the last.
     pub history: bool,
-    /// Keep the matrices of distances as artifacts.
+    /// Keep the distance matrices as artifacts.
     #[component(default = true)]
     pub keep_matrices: bool,
 }
 
-/// A support vector machine on `exp(-gamma × distance)`.
+/// Support vector machine with kernel `exp(-gamma × distance)`.
 #[component]
 #[derive(Clone, Debug, PartialEq)]
 pub enum SvmChoice {
-    /// None.
+    /// Off.
     Off,
-    /// `C` and `gamma` chosen on a grid; then trained on the graphs that train and validate.
+    /// `C` and `gamma` from a grid search; the final model is trained on training and validation
+    /// graphs.
     #[default]
     Grid {
-        /// What is tried.
+        /// Grid of `C` and `gamma`.
         grid: SvmGrid,
-        /// By what the point is chosen.
+        /// Selection criterion.
         choose_by: ChooseBy,
     },
 }
 
-/// Whether a graph is linked with its client.
+/// Attack that links a graph to its client.
 #[component]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Identity {
-    /// It is not tried.
+    /// Off.
     #[default]
     Off,
-    /// By every metric, how many of a graph's nearest others are of its client; and from what each
-    /// embedding holds, for graphs that do not train, by who knows the clients of those that do.
+    /// Per distance: fraction of nearest graphs from the same client. From each embedding of a
+    /// graph outside the training set: its client, by attackers that know the clients of the
+    /// training graphs.
     Linked {
-        /// Who tries.
+        /// Attackers.
         attackers: Attackers,
     },
 }
 
-/// By what a point of a grid is chosen.
+/// Selection criterion of the grid search.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChooseBy {
-    /// Cross-validation among the graphs that train and validate, in the grid's number of folds.
+    /// Cross-validation on training and validation graphs, with the grid's number of folds.
     #[default]
     Folds,
-    /// The graphs that validate.
+    /// The validation graphs.
     Validation,
 }
 

@@ -15,16 +15,16 @@ use folkmoot_rounds::{Aggregation, Protocol, Trains};
 /// `protocol: (evaluate_every: 10)` the rounds are [`Protocol`]'s 50, not 200.
 #[component(
     name = "GwLdp",
-    about = "graphs compared by Gromov-Wasserstein of randomised embeddings (Jin & Chen 2022)",
+    about = "graph comparison by Gromov-Wasserstein distances of locally private embeddings (Jin & Chen 2022)",
     rules
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Which form of the system sets what a card leaves open of `model`, `representation` and
-    /// `release`.
+    /// Variant of the algorithm; sets `model`, `representation` and `release` where the card omits
+    /// them.
     pub variant: Variant,
-    /// The network: two layers of GCN of width 16 whose rows are the logits of nodes, their mean
-    /// those of a graph.
+    /// Graph neural network. By default two GCN layers of width 16 that output node logits; their
+    /// mean is the logits of the graph.
     #[component(default = Model { head_layers: 0, readout: Pooling::Mean, ..Model::default() })]
     pub model: Model,
     /// Local training: epochs, batch size, optimiser.
@@ -34,8 +34,8 @@ pub struct Params {
     pub inputs: Inputs,
     /// Scaling of node features.
     pub scale: Scale,
-    /// Which classes the network learns. Its embeddings are as wide as there are such classes;
-    /// graphs are told apart by their own.
+    /// Classes that the network is trained on; they set the width of embeddings. Graphs are
+    /// evaluated by their own classes.
     pub target: Target,
     /// Training, validation and test sets.
     #[component(default = Split::Shares { train: 0.7, validation: 0.2 })]
@@ -43,24 +43,24 @@ pub struct Params {
     /// Rounds: aggregation, server optimizer, privacy, codecs.
     #[component(default = Protocol { rounds: 200, ..Protocol::default() })]
     pub protocol: Protocol,
-    /// What represents a node.
+    /// Representation of a node in an embedding.
     pub representation: NodeRows,
-    /// Whose weights make it.
+    /// Model that computes the embeddings.
     pub embed_with: EmbedWith,
-    /// How embeddings leave their client.
+    /// Release of embeddings: perturbation before sending.
     pub release: Chosen<dyn Release>,
-    /// How an embedding of numbers is packed on its way: it has been released by then, so that
-    /// rounding it costs no privacy. It must send every number. Signs have forms of their own.
+    /// Compression of released embeddings, for a release of real values (signs have their own
+    /// encoding). Post-processing, without privacy cost. The codec must send every value.
     pub codec: Chosen<dyn Codec>,
-    /// When embeddings are collected.
+    /// Rounds in which embeddings are collected.
     pub collect: Collect,
-    /// The distance of two rows of an embedding.
+    /// Distance between two rows of an embedding.
     pub distance: RowDistance,
-    /// How much each node weighs.
+    /// Node weights.
     pub node_weights: NodeWeights,
-    /// How Gromov-Wasserstein problems are solved.
+    /// Solver for Gromov-Wasserstein problems.
     pub solver: Method,
-    /// What the distances are good for.
+    /// Evaluation of the distances between graphs.
     pub evaluation: Evaluation,
 }
 
@@ -74,8 +74,7 @@ impl Params {
         let rule = "must be at least 1 round, got Every(0); AtEnd collects once";
         rules.require(self.collect != Collect::Every(0), "collect", rule);
         if self.collect == Collect::AtEnd && self.protocol.aggregation != Aggregation::Synchronous {
-            let rule = "must not be AtEnd with protocol.aggregation: Buffered(), whose last round ends before those asked in it have \
-                        answered; set Every(1)";
+            let rule = "must not be AtEnd with protocol.aggregation: Buffered(): the last round ends before its clients have answered; set Every(1)";
             rules.require(false, "collect", rule);
         }
         let Evaluation {
@@ -86,7 +85,7 @@ impl Params {
             ..
         } = self.evaluation;
         if self.solver.options().is_err() && (clusters || changes > 0 || restart) {
-            let rule = "must be ConditionalGradient() for evaluation.clusters, .changes and .restart; leave them out or change it";
+            let rule = "must be ConditionalGradient() for evaluation.clusters, .changes and .restart; omit those or change the solver";
             rules.require(false, "solver", rule);
         }
         if restart
@@ -94,13 +93,12 @@ impl Params {
                 .iter()
                 .all(|metric| metrics.contains(metric))
         {
-            let rule =
-                "needs Released and Clean among evaluation.metrics: it goes from the plans of the one to the other";
+            let rule = "needs Released and Clean among evaluation.metrics: it restarts one from the plans of the other";
             rules.require(false, "evaluation.restart", rule);
         }
         if self.scale == Scale::Standardised {
             let looks_at_inputs = metrics.iter().any(|metric| matches!(metric, Metric::Fused { .. })) || changes > 0;
-            let rule = "must be Raw for Fused() among evaluation.metrics and for evaluation.changes, which read inputs as the set has them";
+            let rule = "must be Raw for Fused() among evaluation.metrics and for evaluation.changes, which read unscaled features";
             rules.require(!looks_at_inputs, "scale", rule);
         }
         let trains = Trains {
@@ -109,14 +107,14 @@ impl Params {
         };
         self.protocol.suits(&trains, rules);
         if !rules.is_broken("codec") {
-            let rule = "must send every number, as Half(), Bfloat(), Uniform() and Qsgd() do: an embedding is sent once, and what is left out of it never comes";
+            let rule =
+                "must send every value, as Half(), Bfloat(), Uniform() and Qsgd() do: an embedding is sent only once";
             rules.require(self.codec.suits_models(), "codec", rule);
         }
         if self.representation == NodeRows::Hidden && !rules.is_broken("release") {
             let name = self.release.text().split('(').next().unwrap_or_default();
-            let rule = format!(
-                "must not be {name}() for rows without bounds; set representation: Probabilities or HiddenSoftmax"
-            );
+            let rule =
+                format!("must not be {name}() for unbounded rows; set representation: Probabilities or HiddenSoftmax");
             rules.require(!self.release.needs_bounds(), "release", rule);
         }
     }

@@ -11,7 +11,7 @@ pub(super) const TERMS: &[Term] = &[
     count(
         "graphs_compared",
         "Graphs compared",
-        "Graphs whose embedding the server holds at the end.",
+        "Graphs whose embedding the server has at the end.",
     )
     .higher(),
     count(
@@ -23,7 +23,7 @@ pub(super) const TERMS: &[Term] = &[
     count(
         "graphs_stale",
         "Graphs with an old embedding",
-        "Graphs whose embedding is of an earlier collection than the last.",
+        "Graphs whose embedding dates from a collection before the last.",
     )
     .lower(),
     Term::new(
@@ -38,13 +38,13 @@ pub(super) const TERMS: &[Term] = &[
         "distance_*",
         "Distance, *",
         Unit::Number,
-        "Gromov-Wasserstein distance of two graphs, by their numbers in the set.",
+        "Gromov-Wasserstein distance of two graphs, by their indices in the data set.",
         PAPER,
     )
     .from(0.0),
     Term::new(
         "std_distance",
-        "Deviation of distances",
+        "Standard deviation of distances",
         Unit::Number,
         "Standard deviation of the Gromov-Wasserstein distance over all pairs of graphs.",
         PAPER,
@@ -53,14 +53,14 @@ pub(super) const TERMS: &[Term] = &[
     share(
         "knn*_accuracy",
         "Accuracy of * nearest neighbours",
-        "Share of the test graphs whose class most of their * nearest training graphs have.",
+        "Accuracy on test graphs of classification by the * nearest training graphs.",
     )
     .higher()
     .scored(Answering::Probe, Asked::All, Weighed::Items),
     share(
         "svm_accuracy",
         "Accuracy of the support vector machine",
-        "Share of the test graphs whose class a support vector machine on the distances predicts.",
+        "Accuracy on test graphs of a support vector machine on the distances.",
     )
     .higher()
     .scored(Answering::Probe, Asked::All, Weighed::Items),
@@ -68,7 +68,7 @@ pub(super) const TERMS: &[Term] = &[
         "svm_c",
         "C of the support vector machine",
         Unit::Number,
-        "The penalty that was chosen without the test graphs.",
+        "Penalty C, selected without the test graphs.",
         "",
     )
     .from(0.0),
@@ -76,15 +76,15 @@ pub(super) const TERMS: &[Term] = &[
         "svm_gamma",
         "Gamma of the support vector machine",
         Unit::Number,
-        "The width of the kernel exp(-gamma distance) that was chosen without the test graphs.",
+        "Gamma of the kernel exp(-gamma distance), selected without the test graphs.",
         "",
     )
     .from(0.0),
     Term::new(
         "svm_fits_stopped",
-        "Fits that were stopped",
+        "Fits stopped early",
         Unit::Number,
-        "Fits of the support vector machine that had not converged when they were stopped, among those of the choice.",
+        "Fits of the support vector machine in the grid search that were stopped before convergence.",
         "",
     )
     .from(0.0)
@@ -93,7 +93,7 @@ pub(super) const TERMS: &[Term] = &[
         "ari",
         "Adjusted Rand index",
         Unit::Number,
-        "Agreement of the clusters with the classes; 0 is chance, 1 the same.",
+        "Adjusted Rand index of clusters and classes; 0 is chance, 1 is identical.",
         "L. Hubert and P. Arabie 1985",
     )
     .from(-1.0)
@@ -102,32 +102,32 @@ pub(super) const TERMS: &[Term] = &[
     share(
         "nmi",
         "Normalised mutual information",
-        "What clusters tell of the classes, 0 to 1, over the mean of both entropies.",
+        "Mutual information of clusters and classes, divided by the mean of both entropies.",
     )
     .higher(),
     silhouette(
         "silhouette_classes",
         "Silhouette of the classes",
-        "How much nearer graphs are to those of their class than to the next class, the mean.",
+        "Mean silhouette coefficient of the graphs, with classes as clusters.",
     ),
     silhouette(
         "silhouette_clusters",
         "Silhouette of the clusters",
-        "How much nearer graphs are to those of their cluster than to the next cluster, the mean.",
+        "Mean silhouette coefficient of the graphs, by cluster.",
     ),
     Term::new(
         "cluster_rounds",
-        "Rounds of clustering",
+        "Iterations of clustering",
         Unit::Number,
-        "Times that graphs were dealt to clusters until nothing changed.",
+        "Iterations of the clustering until the assignment was stable.",
         "",
     )
     .from(0.0),
     Term::new(
         "map_divergence",
-        "Divergence of the map",
+        "Kullback-Leibler divergence of the map",
         Unit::Number,
-        "Kullback-Leibler divergence that is left between the neighbourhoods and the map of two dimensions.",
+        "Final Kullback-Leibler divergence of the two-dimensional t-SNE map.",
         "L. van der Maaten and G. Hinton 2008",
     )
     .from(0.0)
@@ -139,52 +139,52 @@ pub(super) const TERMS: &[Term] = &[
     ),
     change(
         "std_change_*",
-        "Deviation of the change by a *",
+        "Standard deviation of the change by a *",
         "Standard deviation of the distance that a graph moves when it loses a *.",
     ),
     share(
         "same_client*",
         "Neighbours of the same client, *",
-        "Share of the * nearest other graphs that are of the graph's own client.",
+        "Fraction of the * nearest other graphs that belong to the same client.",
     )
     .lower(),
     share(
         "same_client*_by_class",
         "Neighbours of the same client by class, *",
-        "What the share among the * nearest would be if graphs of the same classes stood there at random.",
+        "Expected fraction among the * nearest if graphs of the same classes were drawn at random.",
     ),
     share(
         "link_nearest_top_1",
-        "Clients named by the nearest graph",
-        "Attack: share of the graphs whose client is that of the nearest training graph.",
+        "Clients identified by the nearest graph",
+        "Attack: fraction of the graphs whose client is that of the nearest training graph.",
     )
     .lower()
     .attack(),
     share(
         "link_top_1",
-        "Clients named",
-        "Attack: share of the graphs whose client is named from what their embedding holds.",
+        "Clients identified",
+        "Attack: fraction of the graphs whose client is identified from their embedding (top-1 accuracy).",
     )
     .lower()
     .attack(),
     share(
         "link_auc",
-        "ROC AUC of naming the client",
-        "Attack: mean over clients of the area under the ROC curve of `this client's` against the rest.",
+        "ROC AUC of client identification",
+        "Attack: mean over clients of the one-vs-rest ROC AUC of client identification.",
     )
     .lower()
     .attack_beside(0.5),
     share(
         "link_auc_in_class",
-        "ROC AUC of naming the client within a class",
-        "Attack: the same among graphs of one class; 0.5 for whoever learns the class and nothing else.",
+        "ROC AUC of client identification within a class",
+        "Attack: ROC AUC of client identification among graphs of one class; 0.5 if the embedding reveals only the class.",
     )
     .lower()
     .attack_beside(0.5),
     share(
         "*_by_class",
-        "*, by the class alone",
-        "Control: the same attack by a graph's class alone, which needs no embedding.",
+        "*, from the class alone",
+        "Control: the same attack from a graph's class alone, without an embedding.",
     ),
 ];
 

@@ -48,7 +48,7 @@ fn a_fault_of_what_a_variant_lays_bears_its_name() {
     assert!(
         problems
             .to_string()
-            .contains("release: must not be MultiBit() for rows without bounds"),
+            .contains("release: must not be MultiBit() for unbounded rows"),
         "{problems}"
     );
 }

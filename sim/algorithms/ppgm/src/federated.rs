@@ -32,32 +32,32 @@ use std::sync::Arc;
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// What is learned.
+    /// Matching model.
     pub model: Model,
-    /// Its sizes.
+    /// Model sizes.
     pub size: Size,
-    /// Which classes train, validate and test.
+    /// Training, validation and test classes.
     pub split: Split,
     /// Local training: epochs, batch size, optimiser.
     pub training: Local,
-    /// The property that the eavesdropper infers; all of them together where it is left out.
+    /// Property that the eavesdropper infers; by default all properties jointly.
     pub property: Option<String>,
     /// Rounds: aggregation, server optimizer, privacy, codecs.
     #[component(default = Protocol { rounds: 50, ..Protocol::default() })]
     pub protocol: Protocol,
 }
 
-/// A device's training in one round.
+/// Local training in one round.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Local {
-    /// Passes over its graphs, each with one pair that matches and one that does not.
+    /// Local epochs; each graph is in one matching and one non-matching pair per epoch.
     #[component(default = 1, in = 1..=100_000)]
     pub epochs: u32,
-    /// Pairs a step.
+    /// Batch size in pairs.
     #[component(default = 10, in = 1..=10_000)]
     pub batch_pairs: u32,
-    /// The rate of Adam.
+    /// Learning rate (Adam).
     #[component(default = 0.0005, above = 0, in = 1e-8..=10, alias = "rate")]
     pub learning_rate: f64,
 }

@@ -20,9 +20,9 @@ messages! {
 messages! {
     /// From a device to the service.
     pub enum Up {
-        /// A device's representation.
+        /// A device's representation for the service.
         3, "match", "result" => Result(id: MatchId, representation: Vec<f32>),
-        /// The same as a codec has packed it, and how many rows it has.
+        /// The same, compressed by the codec, with its number of rows.
         6, "match", "packed_result" => PackedResult(id: MatchId, n_rows: u32, representation: Packed),
     }
 }
@@ -30,12 +30,12 @@ messages! {
 messages! {
     /// Between devices.
     pub enum Peer {
-        /// By the model that exchanges nothing: take part in a match.
+        /// Invitation to a match, for models without an exchange between devices.
         1, "match", "invite" => Invite(id: MatchId),
-        /// What one sends the other, after the exchange's number from 0. The first of a match
-        /// invites to it.
+        /// Intermediate representation for the partner, with the exchange step from 0. The first of
+        /// a match also invites to it.
         2, "match", "exchange" => Exchange(id: MatchId, step: u32, rows: Vec<f32>),
-        /// The same as a codec has packed it, and how many rows it has.
+        /// The same, compressed by the codec, with its number of rows.
         5, "match", "packed_exchange" => PackedExchange(id: MatchId, step: u32, n_rows: u32, rows: Packed),
     }
 }

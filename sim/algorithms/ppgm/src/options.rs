@@ -9,21 +9,21 @@ pub use training::{Choice, Deployment, Split, Training};
 use folkmoot_parts::{Rules, component};
 use folkmoot_privacy::{Laplace, LaplaceError};
 
-/// Which set of options a card starts from; single options override it.
+/// Preset of options; the card's own options override it.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// The paper's text: 223,300 parameters at the default sizes, an eavesdropper who reads one of
-    /// the two messages at random.
+    /// As in the paper: 223,300 parameters at the default sizes; the eavesdropper reads one of the
+    /// two messages at random.
     #[component(sets("attack.intercept=Random"))]
     #[component(alias = "AsPrinted")]
     AsPublished,
-    /// The authors' code: a feed-forward block after each attention, an LSTM in both directions,
-    /// arcs in their own direction, batches padded without a mask, another attacker.
+    /// As in the authors' code: feed-forward block after each attention, bidirectional LSTM,
+    /// directed arcs, padded batches without a mask, a different attacker.
     ///
-    /// Not followed: there codes begin as uniform draws of 0..1, a batch is of five graphs that
-    /// follow each other in the order of functions, the first graphs of a batch are padded apart
-    /// from the second ones, and the head for similarities has one layer more.
+    /// Not reproduced from that code: codes initialised uniformly in 0..1; batches of five
+    /// consecutive graphs in the order of functions; separate padding of first and second graphs;
+    /// one more layer in the similarity head.
     #[component(sets(
         "form.feed_forward=1024",
         "form.dropout=0.1",
@@ -39,68 +39,69 @@ pub enum Variant {
         "attack.choice=BestValidation"
     ))]
     AsReleased,
-    /// The text, with every graph on its own, and an eavesdropper who reads both messages.
+    /// As in the paper, with each graph processed on its own and an eavesdropper who reads both
+    /// messages.
     #[default]
     Corrected,
 }
 
-/// What is learned and sent.
+/// Matching model: what is trained and sent.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Model {
-    /// Context codes, matching by attention, obfuscation.
+    /// Context codes, attention matching, obfuscation.
     #[default]
     Ppgm,
-    /// PPGM whose obfuscated representation is made with a device's own message in place of the
+    /// PPGM without obfuscation: the representation uses the device's own message in place of the
     /// other's.
     NoObfuscation,
-    /// PPGM whose message is the mean of the nodes.
+    /// PPGM without context codes: the message is the mean of the node embeddings.
     NoCodes,
-    /// PPGM whose match is the mean of the nodes.
+    /// PPGM without attention matching: the match is the mean of the node embeddings.
     NoMatching,
-    /// A siamese network that compares graph vectors: each device sends one to the service.
+    /// Siamese network on graph embeddings: each device sends one embedding to the service.
     Sgnn,
-    /// The same with Laplace noise on every number that is sent.
+    /// SGNN with Laplace noise on every number that is sent.
     SgnnLdp {
-        /// The noise's scale. The paper gives none; on OpenSSL `[50,200]` the default costs about
-        /// as much similarity as its table says.
+        /// Scale of the Laplace noise. The paper states none; on OpenSSL `[50,200]` the default
+        /// costs about the similarity AUC of its table.
         #[component(default = 0.01, above = 0, in = 1e-6..=1e6)]
         scale: f64,
     },
-    /// SGNN whose vectors have length 1 and leave their device with Laplace noise that makes each
-    /// private: the noise that a budget asks for, where the paper's has none. A cosine does not see
-    /// a length.
+    /// SGNN with embeddings normalised to length 1 and Laplace noise calibrated to ε, which the
+    /// paper's noise is not. The cosine ignores length.
     SgnnPrivate {
-        /// The budget of one message, for one graph against any other: the noise has scale
-        /// `2 √d / epsilon`.
+        /// Privacy budget ε of one message, for one graph against any other; the noise scale is `2
+        /// √d / epsilon`.
         #[component(default = 100.0, above = 0, in = 1e-3..=1e9)]
         epsilon: f64,
-        /// Whether training sees such noise, too: one draw for each graph and step.
+        /// Whether training uses this noise too: one draw per graph and step.
         in_training: bool,
     },
-    /// SimGNN (Bai et al., WSDM 2019): each device sends its nodes and its graph vector to the
-    /// service.
+    /// SimGNN (Bai et al., WSDM 2019): each device sends its node embeddings and its graph
+    /// embedding to the service.
     SimGnn,
-    /// A graph matching network (Li et al., ICML 2019): devices exchange their nodes in every
+    /// Graph matching network (Li et al., ICML 2019): devices exchange node embeddings in every
     /// layer.
     Gmn,
-    /// GraphSim (Bai et al., AAAI 2020): each device sends its nodes of all layers to the service.
+    /// GraphSim (Bai et al., AAAI 2020): each device sends the node embeddings of all layers to the
+    /// service.
     GraphSim,
-    /// MGMN (Ling et al., TNNLS 2021): devices exchange their nodes once.
+    /// MGMN (Ling et al., TNNLS 2021): devices exchange node embeddings once.
     Mgmn,
-    /// H2MN (Zhang et al., KDD 2021): devices exchange a vector for each node's neighbourhood in
+    /// H2MN (Zhang et al., KDD 2021): devices exchange one embedding per node neighbourhood in
     /// every layer.
     H2mn,
-    /// EGSC's teacher (Qin et al., NeurIPS 2021): each device sends a vector for each of three
-    /// levels, or its nodes of them.
+    /// EGSC's teacher (Qin et al., NeurIPS 2021): each device sends one embedding for each of three
+    /// levels, or the node embeddings of each level.
     EgscTeacher {
-        /// What leaves a device.
+        /// What a device sends.
         sends: Sends,
     },
-    /// EGSC's student: each device sends the vectors of three levels, and the service fuses those
-    /// of two.
+    /// EGSC's student: each device sends the embeddings of three levels; the service fuses those of
+    /// two.
     EgscStudent {
-        /// What it learns from a teacher, who is trained before it in the same way.
+        /// Distillation loss. The teacher is trained before the student in the same way.
         distillation: Distillation,
     },
 }
@@ -150,74 +151,76 @@ pub struct Noise {
     pub epsilon: Option<f64>,
 }
 
-/// What leaves a device of EGSC's teacher.
+/// What a device of EGSC's teacher sends.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sends {
-    /// The vector of each level, which is all that the service needs.
+    /// The graph embedding of each level, which is all that the service needs.
     #[default]
     Graph,
-    /// The nodes of each level, as the table of PPGM's paper has it: the service pools them.
+    /// The node embeddings of each level, as in the table of the PPGM paper; the service pools
+    /// them.
     Nodes,
 }
 
-/// In what a student's vectors of pairs, less those of a graph with itself, should be like its
-/// teacher's.
+/// Distillation loss between the pair embeddings of student and teacher, each minus those of a
+/// graph paired with itself.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distillation {
-    /// In nothing: there is no teacher.
+    /// None: no teacher.
     None,
-    /// Number by number.
+    /// Elementwise difference.
     Values,
-    /// In the distances between the pairs of a batch.
+    /// Pairwise distances between the pairs of a batch.
     Distances,
-    /// In the angles between three pairs of a batch.
+    /// Angles between triples of pairs in a batch.
     Angles,
-    /// In numbers and in distances, half as much each.
+    /// Elementwise difference and distances, weighted equally.
     #[default]
     Both,
 }
 
-/// What follows each layer of EGSC.
+/// Normalisation after each EGSC layer.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Norm {
-    /// Batch norm over all nodes of a batch, with running statistics in use.
+    /// Batch norm over all nodes of a batch; running statistics at inference.
     #[default]
     Batch,
-    /// Layer norm of each node.
+    /// Layer norm per node.
     Layer,
-    /// Nothing.
+    /// No normalisation.
     None,
 }
 
-/// EGSC's sizes and forms; widths are multiples of 4, since gates narrow them to a quarter.
+/// Sizes and options of EGSC. Widths are multiples of 4, since gates reduce them to a quarter.
 #[component(rules)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Egsc {
-    /// The width of the first layer.
+    /// Width of the first layer.
     #[component(default = 64, in = 4..=1_024)]
     pub first: u32,
-    /// That of the second.
+    /// Width of the second layer.
     #[component(default = 32, in = 4..=1_024)]
     pub second: u32,
-    /// That of the third.
+    /// Width of the third layer.
     #[component(default = 16, in = 4..=1_024)]
     pub third: u32,
-    /// That of a pair's joint vector.
+    /// Width of a pair's joint embedding.
     #[component(default = 16, in = 1..=1_024)]
     pub bottleneck: u32,
-    /// What follows each layer.
+    /// Normalisation after each layer.
     pub norm: Norm,
-    /// The score is the mean of both orders of a pair, which differ otherwise.
+    /// Average the score over both orders of a pair; otherwise the score depends on the order.
     pub symmetric: bool,
-    /// The student's score is the cosine of the two vectors that are sent: SGNN with three levels.
+    /// The student's score is the cosine of the two embeddings that are sent: SGNN with three
+    /// levels.
     pub cosine: bool,
-    /// The student has a second head, which tells a pair's target from what of its vector is not of
-    /// either graph alone, and learns by the error of both. The authors' program has this head too,
-    /// and by a slip puts the first one's error in its place, twice, so that it never learns: off,
-    /// it is left out and that error counts twice.
+    /// Train the student's second head, which predicts a pair's target from the pair embedding
+    /// minus the self-pair embedding of each graph. In the authors' code a bug replaces its loss by
+    /// that of the first head, which counts twice. If false, the head is omitted and the first loss
+    /// counts twice.
     pub rec_head: bool,
 }
 
@@ -236,45 +239,45 @@ impl Egsc {
     }
 }
 
-/// What scores are to say.
+/// What the score predicts.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// Whether two graphs are of one class.
+    /// Whether two graphs have the same class.
     #[default]
     Classes,
-    /// How similar two small graphs are by their exact edit distance. Who trains, validates and
-    /// tests goes by classes all the same.
+    /// Similarity of two small graphs by exact graph edit distance. Training, validation and test
+    /// sets are split by class all the same.
     EditDistance {
-        /// Ties rank as the mean of their places, and correlations are corrected for them; else
-        /// they rank in the order of graphs.
+        /// Give ties their mean rank and correct correlations for ties; otherwise ties rank in the
+        /// order of graphs.
         average_ranks: bool,
     },
 }
 
-/// The layers that nodes go through first.
+/// Graph layers of the encoder.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Convolution {
-    /// Graph convolution.
+    /// Graph convolution (GCN).
     #[default]
     Gcn,
-    /// Graph isomorphism layers.
+    /// Graph isomorphism network (GIN).
     Gin,
 }
 
-/// How two obfuscated representations become a score.
+/// How two obfuscated representations are scored.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// Their cosine.
+    /// Cosine similarity.
     #[default]
     Cosine,
-    /// The sigmoid of a perceptron of both: for similarities in 0..=1.
+    /// Sigmoid of a multilayer perceptron over both, for similarities in 0..=1.
     Regression,
 }
 
-/// What a cosine is trained towards; heads that give probabilities always have the targets 0 and 1.
+/// Training targets of the cosine; heads that output probabilities always use 0 and 1.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Targets {
@@ -285,70 +288,71 @@ pub enum Targets {
     ZeroOne,
 }
 
-/// What training does with graphs of different sizes in a batch.
+/// Padding of graphs with different sizes in a training batch.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Padding {
-    /// Each is on its own, which is what a mask comes to.
+    /// Each graph is processed on its own, equivalent to a padding mask.
     #[default]
     Masked,
-    /// Each gets isolated nodes of zeros up to the largest of its batch, and attention reads them.
+    /// Each graph is padded with isolated zero nodes to the largest of its batch, and attention
+    /// includes them.
     Unmasked,
 }
 
-/// Sizes of a model.
+/// Model sizes.
 #[component(rules)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
     /// Hidden width d.
     #[component(default = 100, in = 4..=1_024)]
     pub hidden: u32,
-    /// Layers of the encoder L.
+    /// Number of encoder layers L.
     #[component(default = 3, in = 1..=16)]
     pub layers: u32,
-    /// Context codes m.
+    /// Number of context codes m.
     #[component(default = 8, in = 1..=256)]
     pub codes: u32,
-    /// Heads of attention; they divide `hidden`.
+    /// Number of attention heads; must divide `hidden`.
     #[component(default = 4, in = 1..=1_024)]
     pub heads: u32,
 }
 
-/// What the text and the released code do differently.
+/// Options in which the paper and the released code differ.
 #[component(rules)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Form {
-    /// The encoder's layers.
+    /// Graph layers of the encoder.
     pub convolution: Convolution,
-    /// The width of the feed-forward block after each attention, none if 0.
+    /// Width of the feed-forward block after each attention; 0 for none.
     #[component(default = 0, in = 0..=8_192)]
     pub feed_forward: u32,
-    /// The share of a layer's numbers that training drops.
+    /// Dropout probability in training.
     #[component(default = 0.0, in = 0..1)]
     pub dropout: f32,
-    /// The obfuscation reads codes in both orders, and sends twice as much.
+    /// Bidirectional LSTM in the obfuscation; doubles the message size.
     pub bidirectional: bool,
-    /// SGNN's vector goes through such a block as well, of the width of `feed_forward`; the paper's
+    /// Apply such a feed-forward block of width `feed_forward` to SGNN's embedding too; the paper
     /// does not.
     pub sgnn_block: bool,
-    /// Nodes propagate to themselves.
+    /// Add self-loops to the propagation.
     #[component(default = true)]
     pub self_loops: bool,
-    /// A node reads its successors alone, as the released code's matrix of successors has it.
+    /// Aggregate from successors only, as in the released code's adjacency matrix.
     pub directed: bool,
-    /// What a batch does.
+    /// Padding of training batches.
     pub padding: Padding,
-    /// How scores are made.
+    /// Scoring head.
     pub head: Head,
-    /// What scores are trained towards.
+    /// Training targets.
     pub targets: Targets,
-    /// EGSC's sizes and forms.
+    /// Sizes and options of EGSC.
     pub egsc: Egsc,
 }
 
 impl Form {
     fn rules(&self, rules: &mut Rules) {
-        let rule = "needs the width of its feed-forward layer: set feed_forward, 1024 in the released code";
+        let rule = "needs feed_forward above 0, the width of the block (1024 in the released code)";
         rules.require(!self.sgnn_block || self.feed_forward > 0, "sgnn_block", rule);
     }
 }

@@ -12,36 +12,36 @@ use folkmoot_parts::{Chosen, Rules, component};
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Which set of options a card starts from.
+    /// Preset of options; the card's own options override it.
     pub variant: Variant,
-    /// What is learned and sent.
+    /// Matching model: what is trained and sent.
     pub model: Model,
-    /// How what leaves a device in a match is packed, once it is trained: g or what the model sends
-    /// there, and what goes to the service. It must send every number. Whoever overhears a match
-    /// reads what came.
+    /// Codec of messages in a match after training: `g` (or the model's counterpart) and the
+    /// message to the service. It must send every number. The eavesdropper reads the decoded
+    /// message.
     pub codec: Chosen<dyn Codec>,
-    /// What its scores are to say.
+    /// What the score predicts.
     pub task: Task,
-    /// Its sizes.
+    /// Model sizes.
     pub size: Size,
-    /// What the text and the released code do differently.
+    /// Options in which the paper and the released code differ.
     pub form: Form,
     /// Training, validation and test sets.
     pub split: Split,
-    /// Training, which is central and before all else.
+    /// Training, centralised and before deployment.
     pub training: Training,
-    /// A model that a run has kept, in the place of training: its `model.npy`, relative to a data
-    /// folder or absolute. It is attacked, measured and deployed as that of a training would be;
-    /// nothing is said of the way to it, or of a teacher. Keep that run's data, task, model, size,
-    /// form, seed and split, or graphs that it trained on test it.
+    /// Path of a saved `model.npy`, relative to a data folder or absolute, used instead of
+    /// training. It is attacked, measured and deployed like a trained model; training metrics and
+    /// teacher are not reported. Keep the data, task, model, size, form, seed and split of its run;
+    /// otherwise test graphs may be training graphs.
     pub trained: Option<String>,
-    /// Whether the chosen model is kept, as `model.npy`.
+    /// Whether to save the chosen model as `model.npy`.
     pub keep_model: bool,
-    /// The eavesdropper.
+    /// Attack by the eavesdropper.
     pub attack: Attack,
-    /// Those who try harder.
+    /// Stronger attacks.
     pub thorough: Thorough,
-    /// What clients do with the model.
+    /// Matches after training.
     pub deployment: Deployment,
 }
 
@@ -49,10 +49,10 @@ impl Params {
     /// What ties several settings.
     fn rules(&self, rules: &mut Rules) {
         let is_taught = self.model.distillation() != Distillation::None;
-        let rule = "needs model: EgscStudent() with a distillation, which makes what the head reads; leave it out or change model";
+        let rule = "needs model: EgscStudent() with a distillation, which provides the input of this head; leave it out or change model";
         rules.require(is_taught || !self.form.egsc.rec_head, "form.egsc.rec_head", rule);
         if !rules.is_broken("codec") {
-            let rule = "must send every number, as Half(), Bfloat(), Uniform() and Qsgd() do: a match is played once, and what is left out of it never comes";
+            let rule = "must send every number, as Half(), Bfloat(), Uniform() and Qsgd() do: a match runs once, so omitted values are never sent";
             rules.require(self.codec.suits_models(), "codec", rule);
         }
     }

@@ -9,22 +9,22 @@ pub(super) const TERMS: &[Term] = &[
     share(
         "similarity_auc",
         "ROC AUC of similarity",
-        "Probability that a pair of graphs that match scores above one that does not; 0.5 is a coin.",
+        "Probability that a matching pair of graphs scores above a non-matching pair; 0.5 is chance.",
     )
     .higher()
     .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     share(
         "similarity_auc_distinct",
-        "ROC AUC of similarity, unlike pairs",
-        "The same without the pairs whose two graphs are equal.",
+        "ROC AUC of similarity, distinct pairs",
+        "ROC AUC of similarity without pairs of identical graphs.",
     )
     .higher()
     .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
-    count("pairs_alike", "Pairs alike", "Test pairs whose two graphs are equal."),
+    count("pairs_alike", "Identical pairs", "Test pairs of identical graphs."),
     share(
         "auc",
         "ROC AUC",
-        "Probability that a pair of graphs that match scores above one that does not; 0.5 is a coin.",
+        "Probability that a matching pair of graphs scores above a non-matching pair; 0.5 is chance.",
     )
     .higher()
     .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
@@ -32,7 +32,7 @@ pub(super) const TERMS: &[Term] = &[
         "loss",
         "Loss",
         Unit::Number,
-        "Mean squared error over the training pairs of an epoch, while they were learned from.",
+        "Mean squared error over the training pairs during an epoch.",
         "",
     )
     .from(0.0)
@@ -41,7 +41,7 @@ pub(super) const TERMS: &[Term] = &[
         "mse",
         "Mean squared error",
         Unit::Number,
-        "Mean squared difference of the predicted and the true similarity exp(-edit distance).",
+        "Mean squared error of the predicted against the true similarity exp(-edit distance).",
         "",
     )
     .from(0.0)
@@ -49,20 +49,20 @@ pub(super) const TERMS: &[Term] = &[
     .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     rank(
         "spearman",
-        "Rank correlation",
-        "Spearman's correlation of predicted and true ranks, the mean over queries.",
+        "Spearman's rank correlation",
+        "Spearman's correlation of predicted and true ranks, mean over queries.",
     )
     .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     rank(
         "kendall",
-        "Rank agreement",
-        "Kendall's tau of predicted and true ranks, the mean over queries.",
+        "Kendall's tau",
+        "Kendall's tau of predicted and true ranks, mean over queries.",
     )
     .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     share(
         "precision_at_*",
         "Precision at *",
-        "Share of the * graphs nearest by prediction that truly are among the * nearest.",
+        "Fraction of the * most similar graphs by prediction that are among the true * most similar.",
     )
     .higher()
     .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
@@ -70,95 +70,95 @@ pub(super) const TERMS: &[Term] = &[
         "chosen_epoch",
         "Chosen epoch",
         Unit::Number,
-        "Epoch after which the model was best on validation pairs; 0 is the model before training.",
+        "Epoch of the model with the best validation score; 0 is the untrained model.",
         "",
     )
     .from(0.0),
-    count("parameters", "Parameters", "Numbers that the model learns."),
-    count("clients_with_pairs", "Clients with pairs", "Clients that hold graphs of two classes and so can train."),
+    count("parameters", "Parameters", "Trainable parameters of the model."),
+    count("clients_with_pairs", "Clients with pairs", "Clients that hold graphs of at least two classes and can train."),
     share(
         "attack_auc",
-        "ROC AUC of the property",
-        "Attack: mean area under the ROC curve of a property of a graph guessed from what is intercepted; 0.5 is a coin.",
+        "ROC AUC of property inference",
+        "Attack: mean area under the ROC curve of property inference from intercepted messages; 0.5 is chance.",
     )
     .lower().attack_beside(0.5),
     share(
         "attack_auc_*",
-        "ROC AUC of the property from *",
-        "Attack: the same by whoever intercepts `*`: g to the other client, o to the service, or both.",
+        "ROC AUC of property inference from *",
+        "Attack: ROC AUC of property inference from `*`: g (to the other client), o (to the service), or both.",
     )
     .lower().attack_beside(0.5),
     share(
         "structure_auc",
         "ROC AUC of arcs from messages",
-        "Attack: probability that an arc of a graph ranks above another pair of nodes by the rows of its message.",
+        "Attack: probability that an arc of a graph ranks above a non-adjacent pair of nodes by the rows of its message.",
     )
     .lower().attack_beside(0.5),
     share(
         "leak_auc",
-        "ROC AUC of the property, strongest attacker",
-        "Attack: area under the ROC curve of the property by the attacker that is best on graphs it knows.",
+        "ROC AUC of property inference, strongest attacker",
+        "Attack: area under the ROC curve of property inference by the attacker with the best score on its known graphs.",
     )
     .lower().attack_beside(0.5),
     share(
         "leak_auc_*",
-        "ROC AUC of the property, strongest attacker, *",
-        "Attack: the same from `*`, `of` a part of the property, or `with` a partner whom all graphs meet.",
+        "ROC AUC of property inference, strongest attacker, *",
+        "Attack: ROC AUC of the strongest attacker from `*`, `of` a component of the property, or `with` a fixed partner of all graphs.",
     )
     .lower().attack_beside(0.5),
     share(
         "decoded_arcs_auc",
         "ROC AUC of decoded arcs",
-        "Attack: area under the ROC curve of arcs decoded from pairs of rows of a message, or from a vector and two places.",
+        "Attack: area under the ROC curve of arcs decoded from pairs of message rows, or from an embedding and two node indices.",
     )
     .lower().attack_beside(0.5),
     share(
         "decoded_features_auc",
         "ROC AUC of decoded features",
-        "Attack: area under the ROC curve of the quarter of each feature decoded from a row, or from a vector and a place, the mean.",
+        "Attack: mean area under the ROC curve of feature quartiles decoded from a message row, or from an embedding and a node index.",
     )
     .lower().attack_beside(0.5),
     share(
         "*_top_1",
-        "Found at once, *",
-        "Attack: share of the queries whose nearest message is the one looked for: the same graph (link) or class (find).",
+        "Top-1 accuracy, *",
+        "Attack: fraction of the queries whose nearest message is from the same graph (link) or class (find).",
     )
     .lower().attack(),
     share(
         "*_mrr",
         "Mean reciprocal rank, *",
-        "Attack: mean over queries of one over the rank at which the message looked for is found.",
+        "Attack: mean over queries of the reciprocal rank of the target message.",
     )
     .lower().attack(),
-    count("*_queries", "Queries, *", "Queries that have something to be found."),
-    count("matches_begun", "Matches begun", "Matches that a client invited another to."),
-    count("matches_scored", "Matches scored", "Matches that came to a score.").higher(),
-    count("matches_lost", "Matches lost", "Matches that never came to a score.").lower(),
+    count("*_queries", "Queries, *", "Queries with at least one target."),
+    count("matches_begun", "Matches started", "Matches to which a client invited another client."),
+    count("matches_scored", "Matches scored", "Matches completed with a score.").higher(),
+    count("matches_lost", "Matches lost", "Matches that never completed.").lower(),
     Term::new(
         "share_lost",
         "Matches lost",
         Unit::Share,
-        "Share of the matches that never came to a score.",
+        "Fraction of the matches that never completed.",
         "",
     )
     .lower(),
-    count("exchanges_repeated", "Exchanges repeated", "Messages that were asked for again.").lower(),
+    count("exchanges_repeated", "Exchanges repeated", "Messages requested again.").lower(),
     count(
         "invitations_declined",
         "Invitations declined",
-        "Invitations that the other client could not take up.",
+        "Invitations that the other client could not accept.",
     )
     .lower(),
-    latency("score_latency_median_s", "Latency of a score, median", "Virtual time from invitation to score, the median."),
+    latency("score_latency_median_s", "Latency of a score, median", "Median virtual time from invitation to score."),
     latency(
         "score_latency_p99_s",
         "Latency of a score, 99th percentile",
-        "Virtual time from invitation to score that 99 of 100 do not exceed.",
+        "99th percentile of the virtual time from invitation to score.",
     ),
     count(
         "scores_unlike_in_memory",
-        "Scores unlike those in memory",
-        "Scores whose bits differ from the same model run in one place: 0, or the messages lack something.",
+        "Scores that differ from a central run",
+        "Scores whose bits differ from a centralised run of the same model; must be 0 if messages are complete.",
     )
     .lower(),
 ];

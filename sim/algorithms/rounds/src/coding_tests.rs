@@ -348,7 +348,7 @@ fn codecs_are_refused_where_they_are_not_sound() {
         secure,
         ..up(Half {}, 3)
     };
-    assert!(broken(masked)[0].starts_with("uplink_codec: must be Plain or RandomK where updates are masked"));
+    assert!(broken(masked)[0].starts_with("uplink_codec: must be Plain or RandomK with secure aggregation"));
     let sound = Protocol {
         secure,
         downlink_codec: Chosen::new(Half {}),

@@ -157,65 +157,62 @@ const PHASE: &str = "rounds";
 const EXCHANGE: &str = "exchange";
 
 messages! {
-    /// From the server, with orders `O`, and what is told in an exchange, `T`.
+    /// From the server, with instructions `O` and exchanged data `T`.
     pub enum Down<O: Order, T: Extra> {
-        /// The global model, to a client of the cohort, and what the server asks for besides
-        /// training.
+        /// The global model, with additional instructions to the client.
         0, PHASE, "model" => Model(order: O, weights: Arc<[f32]>),
-        /// Secure aggregation: the ids and keys of all whose keys came.
+        /// Secure aggregation: ids and public keys of all clients whose keys arrived.
         4, PHASE, "roster" => Roster(keys: Roster),
-        /// Secure aggregation: from whom, and two sealed shares.
+        /// Secure aggregation: sender id and two encrypted shares each.
         5, PHASE, "shares" => Shares(shares: Sealed),
-        /// Secure aggregation: whose masked updates came, ascending.
+        /// Secure aggregation: ids of the clients whose masked updates arrived, ascending.
         8, PHASE, "survivors" => Survivors(ids: Arc<[u32]>),
-        /// The global model as `protocol.downlink_codec` packs it, and what the server asks for
-        /// besides training.
+        /// The global model as compressed by `protocol.downlink_codec`, with additional
+        /// instructions to the client.
         12, PHASE, "packed_model" => PackedModel(order: Ordered<O>, weights: Packed),
-        /// Asks for statistics of what a client holds, in a round before any training.
+        /// Request for statistics of a client's data, in a round before training.
         10, PHASE, "opening" => Opening,
-        /// What the server answers in an exchange before any training.
+        /// The server's answer in the exchange before training.
         14, EXCHANGE, T::NAME => Told(told: T),
     }
 }
 
 messages! {
-    /// From a client, with extras `E`, and what is told in an exchange, `T`.
+    /// From a client, with side payload `E` and exchanged data `T`.
     pub enum Up<E: Extra, T: Extra> {
-        /// What a client learned: how many samples it has learned from, and its weights or their
-        /// change.
+        /// A client's update: number of training samples, and the weights or their change.
         1, PHASE, "update" => Update(n_samples: u32, weights: Weights),
-        /// What a client sends beside its update.
+        /// Side payload of an update.
         2, PHASE, E::NAME => Extra(extra: E),
         /// Secure aggregation: a client's public keys.
         3, PHASE, "keys" => Keys(keys: PublicKeys),
-        /// Secure aggregation: for whom, and two sealed shares.
+        /// Secure aggregation: recipient id and two encrypted shares each.
         5, PHASE, "shares" => Shares(shares: Sealed),
-        /// Secure aggregation: weights and samples, masked.
+        /// Secure aggregation: masked weights and sample count.
         6, PHASE, "masked_update" => Masked(values: Vec<u64>),
-        /// An update has a number that cannot be sent, by a codec or in fixed point; its position
-        /// and its bits.
+        /// Withdrawal of an update with a value that neither the codec nor fixed point can
+        /// represent: its index and bits.
         7, PHASE, "withdrawal" => Withdrawal(index: u32, bits: u32),
-        /// Secure aggregation: shares of those who survived and of those who did not.
+        /// Secure aggregation: secret shares of surviving and of dropped clients.
         9, PHASE, "unmasking" => Unmasking(shares: Unmasking),
-        /// What a client learned: how many samples it has learned from, and the change of its
-        /// weights as `protocol.uplink_codec` packs it. Numbers that do not learn are behind it, as
-        /// they are.
+        /// A client's update: number of training samples, and the change of the weights as
+        /// compressed by `protocol.uplink_codec`. Non-trainable values follow uncompressed.
         13, PHASE, "packed_update" => PackedUpdate(n_samples: u32, weights: Packed),
-        /// What a client sends beside its update, as `protocol.uplink_codec` packs it.
+        /// Side payload of an update, as compressed by `protocol.uplink_codec`.
         16, PHASE, E::PACKED => PackedExtra(extra: Packed),
-        /// Statistics of what a client holds, as the bits of `f64`s.
+        /// Statistics of a client's data, as the bits of `f64`s.
         11, PHASE, "statistics" => Statistics(values: Vec<u64>),
-        /// What a client tells the server in an exchange before any training.
+        /// A client's data for the server in the exchange before training.
         14, EXCHANGE, T::NAME => Told(told: T),
-        /// A client has all that it needs of an exchange.
+        /// Notice that a client has received all data of the exchange.
         15, EXCHANGE, "ready" => Ready,
     }
 }
 
 messages! {
-    /// From client to client, where an exchange goes among them.
+    /// From client to client, in an exchange among clients.
     pub enum Peer<T: Extra> {
-        /// What a client tells another in an exchange before any training.
+        /// A client's data for another client in the exchange before training.
         14, EXCHANGE, T::NAME => Told(told: T),
     }
 }

@@ -33,10 +33,10 @@ pub fn lints(path: &str, codec: &dyn Codec, hidden: u32, takes_feedback: bool) -
     let doubt = |error: f64| Broken {
         path: path.to_owned(),
         rule: format!(
-            "rounds a model of {n} by {n} numbers by up to {} times its own length; take more levels{}",
+            "may distort an {n} × {n} weight matrix by up to {} times its norm; use more levels{}",
             (10.0 * error.sqrt()).round() / 10.0,
             if takes_feedback {
-                ", a smaller bucket or feedback"
+                ", a smaller bucket or error feedback"
             } else {
                 " or a smaller bucket"
             }

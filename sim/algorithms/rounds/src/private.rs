@@ -52,38 +52,39 @@ use folkmoot_engine::world::CohortSpec;
 use folkmoot_parts::{Rules, component};
 use folkmoot_privacy::{DELTA, Gaussian, NoPrivacy, SampledGaussian, Sampling};
 
-/// Whether training hides what single clients hold.
+/// Differential privacy of training.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Private {
-    /// No: updates count as they are.
+    /// No differential privacy: updates are neither clipped nor noised.
     #[default]
     Off,
-    /// Whole clients (McMahan et al. 2018): changes of the model are cut to a length, and noise is
-    /// added to their sum.
+    /// Client-level DP (DP-FedAvg; McMahan et al. 2018): each client's model update is clipped, and
+    /// Gaussian noise is added to the sum.
     Clients {
-        /// The greatest length (Euclidean, of all numbers together) of a client's change; left out,
-        /// there is no limit.
+        /// Clipping norm: maximum Euclidean norm of a client's whole update. If omitted, updates
+        /// are not clipped.
         #[component(above = 0, in = 1e-6..=1e6)]
         clip: Option<f64>,
-        /// The standard deviation of the noise on the sum over `clip`; 0 adds none and protects
-        /// nothing.
+        /// Noise multiplier: standard deviation of the noise on the sum, divided by `clip`. 0 adds
+        /// no noise and gives no protection.
         #[component(default = 1.0, in = 0..=1e6)]
         noise_multiplier: f64,
-        /// Who adds it.
+        /// Where the noise is added.
         noise_at: NoiseAt,
     },
-    /// Single graphs (DP-SGD; Abadi et al. 2016): in every step of a client's training, gradients
-    /// of graphs are cut to a length, and noise is added to their sum. Each graph is in a step by a
-    /// coin; `training.batch_size` is how many are on average, left out all of them are. Only then
-    /// is it the plain training to the bit without limit and noise.
+    /// Example-level DP, one example per graph (DP-SGD; Abadi et al. 2016). In every local step,
+    /// per-graph gradients are clipped and Gaussian noise is added to their sum. Batches are
+    /// Poisson samples with mean size `training.batch_size`; if it is omitted, each step uses all
+    /// graphs. Without batch size, clipping and noise, training is bit-identical to training
+    /// without DP.
     Items {
-        /// The greatest length (Euclidean, of all numbers together) of a graph's gradient; left
-        /// out, there is no limit.
+        /// Clipping norm: maximum Euclidean norm of a graph's whole gradient. If omitted, gradients
+        /// are not clipped.
         #[component(above = 0, in = 1e-6..=1e6)]
         clip: Option<f64>,
-        /// The standard deviation of the noise on the sum over `clip`; 0 adds none and protects
-        /// nothing.
+        /// Noise multiplier: standard deviation of the noise on the sum, divided by `clip`. 0 adds
+        /// no noise and gives no protection.
         #[component(default = 1.0, in = 0..=1e6)]
         noise_multiplier: f64,
     },
@@ -108,14 +109,14 @@ impl HiddenItems {
     }
 }
 
-/// Who adds noise.
+/// Where the noise is added.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoiseAt {
-    /// The server, to the sum.
+    /// At the server, to the sum.
     #[default]
     Server,
-    /// Each client a share, under secure aggregation.
+    /// At the clients: each adds a part of the noise, under secure aggregation (distributed DP).
     Clients,
 }
 
@@ -235,9 +236,9 @@ impl Private {
         require(
             is_bounded,
             "private.clip",
-            "is needed for noise, whose size is a multiple of it",
+            "is required with noise: the noise scale is a multiple of it",
         );
-        let rule = "needs aggregation: Synchronous; elsewhere a client may answer twice in a round, and the number of changes in a sum is open";
+        let rule = "needs aggregation: Synchronous; otherwise a client may contribute twice to a sum, and the number of updates in it is not fixed";
         require(protocol.aggregation == super::Aggregation::Synchronous, "private", rule);
         if protocol.private.hides_clients() {
             Private::rules_of_clients(protocol, rules);
@@ -248,21 +249,19 @@ impl Private {
         let is_secure = protocol.secure != Secure::Off;
         let mut require = |holds: bool, field: &str, rule: &str| rules.require(holds, field, rule.to_owned());
         let is_hidden = is_secure || !protocol.private.has_shares();
-        let rule =
-            "must be Server with secure: Off; a share of the noise is too little for an update that is seen by itself";
+        let rule = "must be Server with secure: Off; one client's part of the noise does not protect an individually visible update";
         require(is_hidden, "private.noise_at", rule);
-        let rule = "needs weighting: Uniform; by its samples one client could count for many";
+        let rule = "needs weighting: Uniform; sample weights would make the sensitivity to one client unbounded";
         require(protocol.weighting == super::Weighting::Uniform, "private", rule);
-        let rule = "must be 1 with private; a round moves the model however many answer";
+        let rule = "must be 1 with private; every round updates the model, however many updates arrive";
         require(protocol.min_updates == 1, "min_updates", rule);
-        let rule = "must be Mean with private; what another rule makes of updates is not bounded by their length";
+        let rule = "must be Mean with private; the clipping norm does not bound the sensitivity of other rules";
         let is_mean = rules.is_broken("aggregator") || protocol.aggregator.is_mean();
         rules.require(is_mean, "aggregator", rule.to_owned());
         if !rules.is_broken("uplink_codec") {
-            let rule = "must be a codec without feedback with private; what one round holds back comes in another, beyond its clip";
+            let rule = "must be a codec without error feedback with private; a residual from earlier rounds would exceed the clipping norm";
             rules.require(!protocol.uplink_codec.feeds_back(), "uplink_codec", rule.to_owned());
-            let rule =
-                "must be Plain with private and secure; what a codec does to a change after its clip may lengthen it";
+            let rule = "must be Plain with private and secure; a codec may increase the norm of a clipped update";
             rules.require(
                 !is_secure || protocol.uplink_codec.is_plain(),
                 "uplink_codec",
@@ -270,7 +269,8 @@ impl Private {
             );
         }
         if !rules.is_broken("downlink_codec") {
-            let rule = "must be Plain with private and secure; a change is cut from the model that the server has";
+            let rule =
+                "must be Plain with private and secure; updates are clipped relative to the server's exact model";
             rules.require(
                 !is_secure || protocol.downlink_codec.is_plain(),
                 "downlink_codec",

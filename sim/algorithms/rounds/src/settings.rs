@@ -7,14 +7,14 @@ use folkmoot_codecs::Codec;
 use folkmoot_draws::{SimRng, index, unit};
 use folkmoot_parts::{Broken, Chosen, Rules, component};
 
-/// How rounds go; a strategy's parameters hold it as `protocol`.
+/// Settings of federated rounds. An algorithm's parameters hold them as `protocol`.
 #[component(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Protocol {
     /// Number of rounds (aggregations at the server).
     #[component(default = 100, in = 1..=1_000_000)]
     pub rounds: u32,
-    /// Weight of each update.
+    /// Weight of each update in the aggregate.
     pub weighting: Weighting,
     /// Aggregation rule: mean, or a robust one.
     #[component(alias = "rule")]
@@ -24,17 +24,17 @@ pub struct Protocol {
     pub server_optimizer: Chosen<dyn ServerOptimiser>,
     /// Synchronous or asynchronous aggregation.
     pub aggregation: Aggregation,
-    /// With fewer updates than this at the end of a round, the model is not changed; at most the
+    /// Minimum number of updates per round; with fewer, the model stays unchanged. At most the
     /// cohort size.
     #[component(default = 1, at_least = 1)]
     pub min_updates: u32,
-    /// Messages to offline clients: dropped, or delivered later.
+    /// Handling of a model sent to an offline client: dropped, or delivered later.
     pub absent: Absent,
-    /// Clients that do only part of their work.
+    /// Partial local work, as by stragglers.
     pub completeness: Completeness,
-    /// Secure aggregation: whether the server sees single updates.
+    /// Secure aggregation: the server sees only the sum of the updates.
     pub secure: Secure,
-    /// Differential privacy of training: for clients or examples.
+    /// Differential privacy of training, at client or example level.
     pub private: Private,
     /// Compression of the model sent to clients.
     #[component(alias = "down")]
@@ -47,51 +47,50 @@ pub struct Protocol {
     pub evaluate_every: u32,
 }
 
-/// How much an update counts in the mean.
+/// Weight of an update in the mean.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weighting {
-    /// As much as the samples it was learned from (McMahan et al. 2017).
+    /// Proportional to the number of training samples of the client (McMahan et al. 2017).
     #[default]
     Samples,
-    /// As much as any other; one learned from no sample counts nothing.
+    /// Equal for all clients; 0 for a client without training samples.
     Uniform,
 }
 
-/// When the server takes in updates.
+/// When the server aggregates updates.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Aggregation {
-    /// When the cohort of a round has answered, or the deadline has come. What comes later is
+    /// After all updates of the round's cohort have arrived, or at the deadline. Later updates are
     /// dropped.
     #[default]
     Synchronous,
-    /// As soon as `size` updates have come, of whatever age (FedBuff: Nguyen et al. 2022, algorithm
-    /// 1). The cohort is how many train at a time: for each that answers, one that is idle is drawn
-    /// and asked.
+    /// As soon as `size` updates have arrived, however stale (FedBuff: Nguyen et al. 2022,
+    /// algorithm 1). The cohort size is the number of clients that train concurrently. Each update
+    /// that arrives triggers the selection of one idle client.
     Buffered {
-        /// Updates taken in at once, K in the paper.
+        /// Buffer size: updates per aggregation, K in the paper.
         #[component(default = 10, at_least = 1)]
         size: u32,
-        /// How much a stale update counts.
+        /// Staleness discount: factor on the weight of a stale update.
         discount: Discount,
     },
-    /// As soon as one update has come, of whatever age: it is mixed into the model,
-    /// `x ← (1 − a) x + a y` with `a` the share times the discount (FedAsync: Xie et al. 2019,
-    /// algorithm 1; its pull to the model that was sent is `training.fedprox_mu`). Clients are
-    /// asked as with `Buffered`; of that with size 1, which adds a stale update's change to the
-    /// present model, this is the other form. A packed change is added to the model that its client
-    /// was sent, which the server keeps until then.
+    /// Asynchronously, one update at a time: `x ← (1 − a) x + a y`, where `a` is `share` times the
+    /// discount (FedAsync: Xie et al. 2019, algorithm 1). The paper's proximal term is
+    /// `training.fedprox_mu`. Clients are selected as in `Buffered`. In contrast, `Buffered` with
+    /// size 1 adds the update's change to the current model. With a compressed uplink, the change
+    /// is added to the model that the client received, which the server keeps.
     Mixed {
-        /// The share of a fresh update in the next model, alpha in the paper.
+        /// Mixing weight of a fresh update, alpha in the paper.
         #[component(default = 0.6, above = 0, at_most = 1)]
         share: f64,
-        /// How much smaller the share of a stale one is.
+        /// Staleness discount: factor on the mixing weight of a stale update.
         discount: Discount,
     },
 }
 
-/// How much an update counts that was learned from a model `s` rounds old.
+/// Weight factor of an update computed from a model that is `s` rounds old.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Discount {
@@ -100,32 +99,32 @@ pub enum Discount {
     InverseRoot,
     /// `(1 + s)^−exponent` (FedAsync: Xie et al. 2019, section 5.2).
     Polynomial {
-        /// The exponent.
+        /// Exponent of the polynomial decay.
         #[component(required, at_least = 0)]
         exponent: f64,
     },
-    /// 1 up to `after` rounds, and from there on `1 / (slope (s − after) + 1)` (FedAsync: Xie et
+    /// 1 up to a staleness of `after` rounds, then `1 / (slope (s − after) + 1)` (FedAsync: Xie et
     /// al. 2019, section 5.2).
     Hinge {
-        /// As many rounds later an update still counts in full, b in the paper.
+        /// Staleness up to which the discount is 1, in rounds; b in the paper.
         #[component(default = 4)]
         after: u32,
-        /// How fast it counts less from there on, a in the paper.
+        /// Slope of the decay beyond `after`; a in the paper.
         #[component(default = 10.0, at_least = 0)]
         slope: f64,
     },
-    /// As much as a fresh one.
+    /// No discount: the factor is 1.
     None,
 }
 
-/// Who does only part of its work in a round, as on devices that are too slow (FedProx: Li et al.
-/// 2020, section 5.2). Such a client stops after some of its passes over its data, 1 to all of
-/// them, each number as likely, and sends what it has; its device takes so much less time. Needs a
-/// system that trains in several passes, such as FedAvg with `training.epochs`.
+/// Partial local work, as on slow devices (FedProx: Li et al. 2020, section 5.2). Such a client
+/// trains for a uniformly drawn number of its local epochs, at least 1, and sends the result. Its
+/// simulated training time shrinks accordingly. Needs an algorithm with several local epochs, such
+/// as FedAvg with `training.epochs`.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Completeness {
-    /// The probability that a client does so, drawn for each client and round.
+    /// Probability that a client does partial work, drawn per client and round.
     #[component(default = 0.0, in = 0..=1)]
     pub partial_prob: f64,
 }
@@ -149,28 +148,28 @@ impl Completeness {
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Secure {
-    /// Updates are sent as they are.
+    /// No secure aggregation: the server sees each update.
     #[default]
     Off,
-    /// Updates are masked in pairs, and the server learns their sum alone (Bonawitz et al. 2017).
-    /// Needs synchronous rounds, which then wait for all they asked, over-selected clients among
-    /// them; the deadline holds for each of the four stages. Sums are in fixed point with 24 bits
-    /// behind the point.
+    /// Pairwise masking: the server learns only the sum of the updates (Bonawitz et al. 2017).
+    /// Needs synchronous rounds. A round waits for all selected clients, including over-selected
+    /// ones. The deadline applies to each of the four stages. Sums are in fixed point with 24
+    /// fractional bits.
     Pairwise {
-        /// So large a share of the clients that sent keys must stay to the end.
+        /// Fraction of the clients that sent keys who must stay to the end of the round.
         #[component(default = 0.67, above = 0.5, at_most = 1)]
         threshold: f64,
     },
 }
 
-/// What becomes of a model whose receiver is away.
+/// Handling of a model sent to an offline client.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
-    /// The server learns of it and expects no answer.
+    /// Dropped: the server is notified and expects no update.
     #[default]
     GiveUp,
-    /// It is held until the client is back, who then answers, perhaps too late.
+    /// Delivered once the client is online again; its update may then be late.
     Wait,
 }
 
@@ -204,11 +203,11 @@ impl Protocol {
         match (self.rounds, self.aggregation) {
             (_, Aggregation::Buffered { .. } | Aggregation::Mixed { .. }) => Err((
                 "aggregation",
-                "must be Synchronous where the first round asks for statistics or exchanges",
+                "must be Synchronous when the first round collects statistics or exchanges data",
             )),
             (0 | 1, _) => Err((
                 "rounds",
-                "must be at least 2 where the first asks for statistics or exchanges, and trains nothing",
+                "must be at least 2 when the first round collects statistics or exchanges data: that round does not train",
             )),
             _ => Ok(()),
         }
@@ -256,19 +255,19 @@ impl Protocol {
             }
         }
         if !rules.is_broken("downlink_codec") {
-            let rule = "must be Plain, Half, Bfloat, Uniform, Qsgd or another that sends every number: a model is sent to who may have none before";
+            let rule = "must be Plain, Half, Bfloat, Uniform, Qsgd or another codec that sends every value: the receiver may have no earlier model";
             rules.require(self.downlink_codec.suits_models(), "downlink_codec", rule);
         }
         Private::rules(self, rules);
         if self.secure != Secure::Off {
             if !rules.is_broken("uplink_codec") {
                 let adds_up = self.uplink_codec.is_plain() || self.uplink_codec.common(1, 0).is_some();
-                let rule = "must be Plain or RandomK where updates are masked: of any other, what several clients send cannot be added up unread";
+                let rule = "must be Plain or RandomK with secure aggregation: masked updates of any other codec cannot be summed";
                 rules.require(adds_up, "uplink_codec", rule);
             }
-            let rule = "needs aggregation: Synchronous; masks cancel only among clients of one round";
+            let rule = "needs aggregation: Synchronous; masks cancel only among the clients of one round";
             rules.require(self.aggregation == Aggregation::Synchronous, "secure", rule);
-            let rule = "must be Mean where updates are masked: any other needs them one by one, and so secure: Off";
+            let rule = "must be Mean with secure aggregation: other rules need individual updates; set secure: Off to use them";
             rules.require(
                 rules.is_broken("aggregator") || self.aggregator.is_mean(),
                 "aggregator",
@@ -339,7 +338,9 @@ mod tests {
         };
         assert_eq!(
             broken(masked),
-            ["aggregator: must be Mean where updates are masked: any other needs them one by one, and so secure: Off"]
+            [
+                "aggregator: must be Mean with secure aggregation: other rules need individual updates; set secure: Off to use them"
+            ]
         );
         let two_of = |share: f64| Protocol {
             aggregator: Chosen::new(TrimmedMean { share }),

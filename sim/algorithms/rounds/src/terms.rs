@@ -7,41 +7,40 @@ pub const TERMS: &[Term] = &[
     count(
         "refused_updates",
         "Refused updates",
-        "Updates with a number that is not finite, which take no part; training has diverged at their clients.",
+        "Updates with non-finite values, which are excluded from aggregation: training diverged at those clients.",
     ),
     count(
         "late_updates",
         "Late updates",
-        "Updates that came after their round had ended, and were dropped.",
+        "Updates that arrived after the end of their round and were dropped.",
     ),
     count(
         "lost_models",
         "Lost models",
-        "Models that never reached the client they were for.",
+        "Models that never reached their client.",
     ),
     count(
         "rounds_without_update",
         "Rounds without an update",
-        "Rounds in which too few updates came, or none with any weight, so that the model stayed as it was.",
+        "Rounds with too few updates, or with zero total weight, that left the model unchanged.",
     ),
     Term::new(
         "epsilon_training",
-        "Epsilon of the training",
+        "Epsilon of training",
         Unit::Number,
-        "What the noise of protocol.private has cost the client who paid most, by Rényi divergences at the ledger's delta; whom it protects from whom \
-         is said there.",
+        "Privacy loss of training for the client with the largest, from Rényi DP accounting at the ledger's delta. The unit of privacy and the adversary are documented at protocol.private.",
         "",
     )
     .lower(),
     ratio(
         "compression_up",
         "Compression of updates",
-        "How many times larger updates would be as they are; an order's bytes count as packed ones.",
+        "Compression ratio of updates: uncompressed size divided by transmitted size. Additional instructions count at their transmitted size.",
     ),
     ratio(
         "compression_down",
         "Compression of models",
-        "How many times larger models would be as they are, and control variates in front of them; the bytes of another order count as packed ones.",
+        "Compression ratio of models and control variates: uncompressed size divided by transmitted size. Other instructions count at their transmitted size.",
     ),
 ];
 

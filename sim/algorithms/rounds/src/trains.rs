@@ -54,7 +54,8 @@ impl Protocol {
             rules.require(false, "protocol.private", format!("must be Off here: {why}"));
         }
         let has_parts = self.completeness.partial_prob <= 0.0 || trains.passes > 1;
-        let rule = "a client's training is a single pass, which has no parts; raise training.epochs if this system has it, or leave completeness out";
+        let rule =
+            "needs more than one local epoch; raise training.epochs if this algorithm has it, or omit completeness";
         rules.require(has_parts, "protocol.completeness", rule);
     }
 }

@@ -100,7 +100,7 @@ impl Algorithm for Params {
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
         let facts = self.first().facts(source)?;
         if facts.data.classifies_graphs {
-            let why = "AdaFGL tells apart nodes of one graph at each client, and this set has classes of graphs; take another data set or another strategy";
+            let why = "AdaFGL classifies nodes of one graph per client, and this data set has classes of graphs; choose another data set or another strategy";
             return Err(StrategyError(why.to_owned()));
         }
         Ok(facts)

@@ -10,9 +10,9 @@ pub(crate) fn require(codec: &Chosen<dyn Codec>, field: &str, rules: &mut Rules)
     if rules.is_broken(field) {
         return;
     }
-    let rule = "must be Plain, Half, Bfloat, Uniform or another that sends every number and rounds none at random: what is exchanged is told once, and nothing is drawn for it";
+    let rule = "must be Plain, Half, Bfloat, Uniform or another codec that sends every number and rounds deterministically, since the exchange happens once";
     rules.require(codec.suits_models() && !codec.is_random(), field, rule);
-    let rule = "must be without feedback: what is exchanged is told once, and what rounding takes away of it is kept by nobody";
+    let rule = "must be without feedback: the exchange happens once, so no later message could carry the residual";
     rules.require(!codec.feeds_back(), field, rule);
 }
 

@@ -111,7 +111,7 @@ impl Algorithm for Params {
         if self.hops == 0 && !self.codec.is_plain() {
             about.lints.push(folkmoot_parts::Broken {
                 path: "codec".to_owned(),
-                rule: "has no effect with hops: 0, where nothing is told before training; leave it out".to_owned(),
+                rule: "has no effect with hops: 0, since nothing is exchanged before training; leave it out".to_owned(),
             });
         }
         About {

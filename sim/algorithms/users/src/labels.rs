@@ -27,8 +27,8 @@ pub trait LabelRelease: Send + Sync {
 
 component_type!(LabelRelease, "release of labels", LabelResponse::default());
 
-/// It is sent as it is.
-#[component(name = "ClearLabels", about = "classes are sent as they are")]
+/// Classes are sent unprotected.
+#[component(name = "ClearLabels", about = "classes sent without protection")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClearLabels {}
 
@@ -36,7 +36,7 @@ pub struct ClearLabels {}
 #[component(name = "LabelResponse", about = "classes by randomised response (LPGNN, CCS 2021)")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LabelResponse {
-    /// The budget of a class.
+    /// Privacy budget ε of a class.
     #[component(default = 1.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon: f64,
 }

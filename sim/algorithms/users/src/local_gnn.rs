@@ -68,11 +68,11 @@ pub struct LocalGnn {
 messages! {
     /// What a user tells.
     pub enum Up {
-        /// Its features, as their release lays them out, and numbers of it as `codec` packs them.
+        /// A user's features as encoded by their mechanism, numbers compressed by `codec`.
         0, "collect", "features" => Features(report: Arc<[u8]>),
-        /// Its class as it says it is; nothing if it has none to tell.
+        /// A user's reported class; empty for test users.
         1, "collect", "label" => Label(report: Arc<[u8]>),
-        /// Its neighbours, as their release lays them out.
+        /// A user's neighbours as encoded by their mechanism.
         2, "collect", "edges" => Edges(report: Arc<[u8]>),
     }
 }

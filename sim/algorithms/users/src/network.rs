@@ -7,16 +7,16 @@ use folkmoot_draws::SimRng;
 use folkmoot_learning::{Init, Layout, Parameter, Tape, Var};
 use folkmoot_parts::component;
 
-/// The network, of two layers with a relu between them.
+/// Network of two layers with a ReLU in between.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// GraphSAGE with means (Hamilton et al. 2017).
+    /// GraphSAGE with mean aggregation (Hamilton et al. 2017).
     #[default]
     Sage,
     /// Graph convolution (Kipf & Welling 2017).
     Gcn,
-    /// A perceptron, which sees no edge: what features alone are worth.
+    /// Multilayer perceptron without edges: the baseline of features alone.
     Mlp,
 }
 

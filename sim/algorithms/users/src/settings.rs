@@ -11,57 +11,55 @@ use folkmoot_parts::{Broken, Chosen, Rules, component};
 /// The parameters of [`LocalGnn`](crate::LocalGnn). Defaults are those of LPGNN.
 #[component(
     name = "LocalGnn",
-    about = "one node per user: what local privacy lets each send, once, and a graph network at the server (LPGNN, Blink)",
+    about = "one node per user: one report under local differential privacy each, and a graph network at the server (LPGNN, Blink)",
     rules
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// What users release of their features.
+    /// Mechanism for the features of users.
     pub features: Chosen<dyn FeatureRelease>,
-    /// How a report of features is packed on its way, where it is numbers (`ClearFeatures`,
-    /// `LaplaceFeatures`, `GaussianFeatures`): they have been released by then, so that rounding
-    /// them costs no privacy. It must send every number. Bits are short as they are.
+    /// Codec of feature reports that are numbers (`ClearFeatures`, `LaplaceFeatures`,
+    /// `GaussianFeatures`). Rounding follows the release, so it costs no privacy. It must send
+    /// every number. Bit reports are already compact.
     pub codec: Chosen<dyn Codec>,
-    /// What they release of their classes, if they have one to tell.
+    /// Mechanism for the classes of users that train or validate.
     pub labels: Chosen<dyn LabelRelease>,
-    /// What they release of their neighbours.
+    /// Mechanism for the neighbour lists of users.
     pub edges: Chosen<dyn EdgeRelease>,
-    /// The public range of every feature; a user whose own lies outside moves it to the nearest
-    /// end, which is counted.
+    /// Public range (low, high) of every feature; values outside are clipped and counted.
     #[component(default = (0.0, 1.0))]
     pub range: (f64, f64),
-    /// Who tells its class, and what of that validates.
+    /// Training, validation and test users.
     pub split: Split,
-    /// Steps of KProp on features: each replaces a row by the sum over neighbours, weighed by
-    /// `1 / √(d_i d_j)`, so that noise averages out.
+    /// Number of KProp steps on features. Each step replaces a row by the sum over neighbours
+    /// weighted by `1 / √(d_i d_j)`, which averages out noise.
     #[component(default = 0, in = 0..=64)]
     pub feature_steps: u32,
-    /// The same on labels, for `Drop`.
+    /// Number of KProp steps on labels, for `Drop`.
     #[component(default = 4, in = 0..=64)]
     pub label_steps: u32,
-    /// What the network is trained towards.
+    /// Training loss.
     pub loss: LabelLoss,
     /// Graph neural network.
     pub network: Network,
-    /// How it is trained.
+    /// Training of the network.
     pub training: Training,
-    /// Train two controls too: on what users would send without privacy, and on what was sent
-    /// without its edges.
+    /// Also train two baselines: without privacy, and on the private reports without edges.
     pub controls: bool,
-    /// Edges, and as many pairs without one, that an attacker ranks; drawn.
+    /// Number of edges, and of non-edges, that the link attack ranks; drawn at random.
     #[component(default = 50_000, in = 100..=5_000_000)]
     pub attacked_pairs: u32,
 }
 
-/// Who tells its class.
+/// Training, validation and test users.
 #[component(rules)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Split {
-    /// The share of users with a class who train.
+    /// Fraction of the labelled users in the training set.
     #[component(default = 0.5, above = 0, below = 1)]
     pub train: f64,
-    /// The share who validate; with `train` below 1. Their classes are released too. All others
-    /// test, and never tell theirs.
+    /// Fraction in the validation set, whose classes are released too; below 1 together with
+    /// `train`. All others are test users and never release their class.
     #[component(default = 0.25, in = 0..1)]
     pub validation: f64,
 }
@@ -69,16 +67,16 @@ pub struct Split {
 impl Params {
     fn rules(&self, rules: &mut Rules) {
         let (low, high) = self.range;
-        let rule = format!("must be two finite numbers, the lower first, got ({low}, {high})");
+        let rule = format!("must be two finite numbers in ascending order, got ({low}, {high})");
         rules.require(low < high && (high - low).is_finite(), "range", rule);
         if rules.is_broken("codec") || rules.is_broken("features") {
             return;
         }
-        let rule = "must send every number, as Half(), Bfloat(), Uniform() and Qsgd() do: features are sent once, and what is left out of them never comes";
+        let rule = "must send every number, as Half(), Bfloat(), Uniform() and Qsgd() do: features are sent once, so omitted values are never sent";
         rules.require(self.codec.suits_models(), "codec", rule);
         let is_number = self.codec.is_plain() || self.features.numbers().is_some();
         let rule = format!(
-            "packs numbers, and {}() sends bits, which are short as they are; leave it out, or set features: LaplaceFeatures(), GaussianFeatures() or ClearFeatures()",
+            "compresses numbers, and {}() sends bits, which are already compact; leave it out, or set features: LaplaceFeatures(), GaussianFeatures() or ClearFeatures()",
             self.features.text().split('(').next().unwrap_or_default()
         );
         rules.require(is_number, "codec", rule);
@@ -96,12 +94,12 @@ impl Params {
         doubt(
             self.loss != LabelLoss::CrossEntropy && self.labels.epsilon().is_none(),
             "loss",
-            "classes are told without noise, so there is none to correct for; leave it out, or set labels: LabelResponse()",
+            "classes are reported without noise, so there is nothing to correct; leave it out, or set labels: LabelResponse()",
         );
         doubt(
             self.training.check_every > self.training.epochs,
             "training.check_every",
-            "is more than epochs, so only the last network is looked at; lower it",
+            "is more than epochs, so only the last network is validated; lower it",
         );
         lints
     }
@@ -110,7 +108,7 @@ impl Params {
 impl Split {
     fn rules(&self, rules: &mut Rules) {
         let rule = format!(
-            "must leave somebody to test, with train below 1, got {} and {}",
+            "must be below 1 together with train, so that test users remain, got {} and {}",
             self.train, self.validation
         );
         rules.require(self.train + self.validation < 1.0, "validation", rule);

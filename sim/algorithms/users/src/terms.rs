@@ -10,65 +10,65 @@ pub(crate) const TERMS: &[Term] = &[
     share(
         "accuracy",
         "Accuracy",
-        "Share of the users who never told their class whose class the server's network predicts.",
+        "Fraction of the users with unreported class that the server's network classifies correctly.",
     )
     .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     share(
         "majority_accuracy",
-        "Accuracy of the commonest class",
-        "The same for who always says the class that is commonest among those who tell theirs: the floor.",
+        "Accuracy of the majority class",
+        "Accuracy of always predicting the most frequent reported class: the baseline.",
     ),
     share(
         "clear_accuracy",
         "Accuracy without privacy",
-        "The same for a network that is trained on features, classes and edges as they are: the ceiling.",
+        "Accuracy of a network trained without privacy on features, classes and edges: the upper baseline.",
     )
     .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     share(
         "no_graph_accuracy",
         "Accuracy without edges",
-        "The same for a perceptron on the features and classes that were told: what edges must beat.",
+        "Accuracy of a multilayer perceptron on the reported features and classes: the baseline without edges.",
     )
     .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     share(
         "train_told_accuracy",
         "Training accuracy",
-        "Share of the users who train whose class as they told it the network predicts.",
+        "Fraction of the training users whose reported class the network predicts.",
     ),
     Term::new(
         "kept_epoch",
-        "Kept after",
+        "Selected step",
         Unit::Count,
-        "Steps after which the network was kept.",
+        "Training step of the selected network.",
         "",
     ),
     Term::new(
         "held_arcs",
-        "Arcs held",
+        "Arcs at the server",
         Unit::Count,
-        "Arcs of the graph that the server learns on; of weights for all pairs their sum.",
+        "Arcs of the graph that the server trains on; sum of the weights if all pairs are weighted.",
         "",
     ),
     bytes(
         "feature_bytes",
         "Bytes of features",
-        "Payload bytes of a user's report on its features, the mean.",
+        "Payload bytes of a user's feature report, mean over users.",
     ),
     bytes(
         "label_bytes",
         "Bytes of labels",
-        "Payload bytes of a user's report on its class, the mean.",
+        "Payload bytes of a user's class report, mean over users.",
     ),
     bytes(
         "edge_bytes",
         "Bytes of edges",
-        "Payload bytes of a user's report on its neighbours, the mean.",
+        "Payload bytes of a user's neighbour report, mean over users.",
     ),
     Term::new(
         "feature_epsilon",
         "Epsilon of features",
         Unit::Number,
-        "What a user's features were charged, all together.",
+        "Epsilon charged for all features of a user.",
         LPGNN,
     )
     .from(0.0)
@@ -77,7 +77,7 @@ pub(crate) const TERMS: &[Term] = &[
         "label_epsilon",
         "Epsilon of a label",
         Unit::Number,
-        "What a user's class was charged.",
+        "Epsilon charged for a user's class.",
         LPGNN,
     )
     .from(0.0)
@@ -86,7 +86,7 @@ pub(crate) const TERMS: &[Term] = &[
         "edge_epsilon",
         "Epsilon of an edge",
         Unit::Number,
-        "What an edge was charged in all lists that tell of it: twice a list's epsilon where both its users answer.",
+        "Epsilon charged for an edge over all lists that contain it: twice a list's epsilon if both users report.",
         "",
     )
     .from(0.0)
@@ -94,54 +94,54 @@ pub(crate) const TERMS: &[Term] = &[
     attack(
         "link_auc",
         "Link recovery AUC",
-        "Attack: probability that the strongest attacker on the server's reports ranks an edge above a pair that is none.",
+        "Attack: probability that the strongest attacker on the server's reports ranks an edge above a non-edge.",
     ),
     attack(
         "link_lists_auc",
         "Link recovery AUC by lists",
-        "Attack: probability that an edge ranks above a pair that is none by how many of a pair have named the other.",
+        "Attack: probability that an edge ranks above a non-edge by the number of the two users that report the other.",
     ),
     attack(
         "link_posterior_auc",
         "Link recovery AUC by posterior",
-        "Attack: probability that an edge ranks above a pair that is none by Bayes' rule, with a prior from degrees.",
+        "Attack: probability that an edge ranks above a non-edge by Bayes' rule, with a prior from degrees.",
     ),
     attack(
         "link_features_auc",
         "Link recovery AUC by features",
-        "Attack: probability that an edge ranks above a pair that is none by how alike two users are in what they told of their features: no edge is read.",
+        "Attack: probability that an edge ranks above a non-edge by the similarity of the two reported features, without edge reports.",
     ),
     attack(
         "feature_own_auc",
         "Feature inference AUC by own report",
-        "Attack: probability that a user who has a feature ranks above one who has not, by its own report.",
+        "Attack: probability that a user with a feature ranks above one without it, by its own report.",
     ),
     attack(
         "feature_near_auc",
         "Feature inference AUC by neighbours",
-        "Attack: probability that a user who has a feature ranks above one who has not, by the reports of its neighbours in the graph that the server holds.",
+        "Attack: probability that a user with a feature ranks above one without it, by its neighbours' reports in the server's graph.",
     ),
     Term::new(
         "label_told_accuracy",
-        "Classes as they were told",
+        "Reported classes that are true",
         Unit::Share,
-        "Attack: share of the users who told their class for whom that was the true one.",
+        "Attack: fraction of the reporting users whose reported class is the true one.",
         "",
     )
     .attack(),
     Term::new(
         "label_guess_accuracy",
-        "Classes guessed",
+        "Class inference accuracy",
         Unit::Share,
-        "Attack: share of the users who told their class whose class is guessed by who weighs what was told with what the network predicts.",
+        "Attack: fraction of the reporting users whose class is inferred from the report combined with the network's prediction.",
         "",
     )
     .attack(),
     Term::new(
         "moved_features",
-        "Features moved",
+        "Clipped features",
         Unit::Count,
-        "Features outside of the public range, moved to its nearest end before anything is released.",
+        "Features outside the public range, clipped to it before release.",
         "",
     ),
 ];

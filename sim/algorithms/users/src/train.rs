@@ -9,29 +9,30 @@ use folkmoot_learning::{Adam, Decay, Moments, Optimiser, Tape};
 use folkmoot_parts::component;
 use serde::{Deserialize, Serialize};
 
-/// What a network is trained towards where classes were told under noise.
+/// Training loss for classes reported under noise.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabelLoss {
-    /// The cross entropy of what was told, as if it were true.
+    /// Cross entropy with the reported classes, without correction.
     #[default]
     CrossEntropy,
-    /// The same of predictions that went through the noise too (Patrini et al., CVPR 2017).
+    /// Forward correction: cross entropy of predictions passed through the noise (Patrini et al.,
+    /// CVPR 2017).
     Forward,
-    /// LPGNN's: what was told is propagated `label_steps` times, of that the likeliest class is
-    /// taken for true, and predictions go through noise and propagation as well.
+    /// LPGNN's Drop: reported labels are propagated `label_steps` times and the most likely class
+    /// is the target. Predictions pass through noise and propagation too.
     Drop,
 }
 
-/// How the network is trained: all users at once, by Adam.
+/// Full-batch training with Adam.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Training {
-    /// Steps.
+    /// Number of training steps.
     #[component(default = 300, in = 1..=100_000)]
     pub epochs: u32,
-    /// The network that is kept is looked for after every so many steps: that of the least loss on
-    /// those who validate.
+    /// Interval in steps between validations; the network with the lowest validation loss is
+    /// selected.
     #[component(default = 1, in = 1..=100_000)]
     pub check_every: u32,
     /// Width of the hidden layer.
@@ -40,7 +41,7 @@ pub struct Training {
     /// The learning rate.
     #[component(default = 0.01, above = 0, f32, alias = "rate")]
     pub learning_rate: f64,
-    /// Times the weight, added to its gradient.
+    /// Weight decay (L2).
     #[component(default = 0.0, at_least = 0, f32)]
     pub weight_decay: f64,
     /// Dropout probability in training.

@@ -101,10 +101,7 @@ impl Algorithm for Params {
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
         let refuse = |why: String| Err(StrategyError(format!("topology: {why}")));
         if self.topology.changes() {
-            return refuse(
-                "must be one graph for the whole run, which walks go along; choose Ring, SmallWorld or ErdosRenyi"
-                    .to_owned(),
-            );
+            return refuse("must be one graph for the whole run; choose Ring, SmallWorld or ErdosRenyi".to_owned());
         }
         let listed = self.topology.edge_list().and_then(|path| source.files.graphs.get(path));
         let rng = &mut source.streams.global(LINKS);
@@ -112,7 +109,7 @@ impl Algorithm for Params {
         let n_parts = measures::components(&graph).sizes.len();
         if n_parts > 1 {
             return refuse(format!(
-                "the links fall into {n_parts} parts, and a walk never leaves one; {}",
+                "the topology has {n_parts} connected components, and a walk cannot leave its component; {}",
                 self.topology.remedy()
             ));
         }
@@ -160,8 +157,7 @@ impl Algorithm for Params {
 
 /// What is allowed and hardly meant.
 fn lints(params: &Params) -> Vec<Broken> {
-    let rule =
-        "change what is visited in the long run, which weigh does not make up for: gradients are then biased a little";
+    let rule = "change the stationary distribution, which weigh does not correct: gradients are slightly biased";
     let doubt = || Broken {
         path: "jumps".to_owned(),
         rule: rule.to_owned(),
@@ -177,7 +173,7 @@ fn terms() -> Vec<Term> {
     let of_mean = |term: &Term| Term {
         about: term
             .about
-            .replace("the server's model", "the mean of the models that walk")
+            .replace("the global model", "the mean of the walking models")
             .into(),
         scored: term.scored.map(|scored| Scored {
             model: Answering::Mean,

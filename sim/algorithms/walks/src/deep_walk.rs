@@ -44,24 +44,24 @@ const KEY: Purpose = Purpose(*b"dw-walks");
 /// The parameters of [`DeepWalk`]. Defaults are those of FedWalk's experiments.
 #[component(
     name = "DeepWalk",
-    about = "node embedding at a server that knows the whole graph, the centralised baseline (KDD 2014)"
+    about = "centralised node embedding by random walks on the whole graph: DeepWalk, a baseline (KDD 2014)"
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Vertices of a walk, t in the paper.
+    /// Walk length in vertices, t in the paper.
     #[component(default = 40, in = 2..=10_000)]
     pub walk_length: u32,
-    /// Walks from every vertex, gamma.
+    /// Number of walks started at each vertex, gamma in the paper.
     #[component(default = 80, in = 1..=100_000)]
     pub walks_per_node: u32,
-    /// Budget of an edge, by randomised response on every pair of vertices; where it is left out
-    /// neighbours are told as they are.
+    /// Epsilon per edge, by randomised response on every pair of vertices (edge-level LDP). If
+    /// omitted, clients send their true neighbour lists.
     #[component(above = 0, in = 1e-6..=1e6)]
     pub epsilon: Option<f64>,
-    /// What is learned from the walks. The published figures are usually made with
-    /// `SkipGram(output: Both, epochs: 5)`.
+    /// Embedding trained on the walks. Published results usually use `SkipGram(output: Both,
+    /// epochs: 5)`.
     pub embedding: Embedding,
-    /// How the vectors are scored.
+    /// Evaluation of the embeddings.
     pub evaluation: Evaluation,
 }
 
@@ -122,9 +122,9 @@ pub struct DeepWalk {
 }
 
 messages! {
-    /// The one message.
+    /// From a client to the server.
     pub enum Up {
-        /// A device's neighbours.
+        /// A client's neighbour list.
         0, "collect", "neighbours" => Neighbours(neighbours: Box<[u32]>),
     }
 }

@@ -23,14 +23,14 @@ use std::sync::Arc;
 /// What pairs are sampled with, for attacks.
 pub const SAMPLED: Purpose = Purpose(*b"ne-pairs");
 
-/// What is learned from the walks.
+/// Embedding trained on the walks.
 #[component]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Embedding {
-    /// Nothing: walks are counted and forgotten.
+    /// No embedding: walks are counted and discarded.
     Off,
-    /// A vector per vertex by skip-gram, with DeepWalk's settings by default: dim 128, window 10, 5
-    /// negatives, one epoch, rate 0.025 falling linearly.
+    /// Skip-gram embedding of each vertex. Defaults as in DeepWalk: dimension 128, window 10, 5
+    /// negative samples, one epoch, learning rate 0.025 with linear decay.
     #[default]
     SkipGram(SkipGram),
 }
@@ -48,7 +48,7 @@ impl Embedding {
                 let trained = settings.train(corpus, n_nodes as u32, &mut rng);
                 let explain = |error| {
                     StrategyError(format!(
-                        "nothing can be learned: {error}; set embedding: Off to count messages alone"
+                        "no embedding can be trained: {error}; set embedding: Off to count messages only"
                     ))
                 };
                 trained.map(Some).map_err(explain)
@@ -60,20 +60,19 @@ impl Embedding {
 /// How labelled nodes are split for whoever asks what vectors are worth.
 pub(crate) const SPLIT: &str = "the share train_ratio of the labelled nodes, shuffled; the rest tests";
 
-/// How vectors are scored.
+/// Evaluation of embeddings.
 #[component]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
-    /// One-vs-rest logistic regression on the labels of the data set, if it has labels; by default
-    /// with DeepWalk's protocol.
+    /// Node classification by one-vs-rest logistic regression, if the data set has labels. By
+    /// default DeepWalk's protocol.
     #[component(default = NodeClassification { train_ratios: vec![0.1, 0.2, 0.3, 0.4, 0.5, 0.6], ..NodeClassification::default() })]
     pub classification: NodeClassification,
-    /// Neighbours k of the nearest-neighbour reading of nodes with one label, by cosine, on the
-    /// first shuffle of the largest training ratio; 0: none.
+    /// k of the k-nearest-neighbour classification (cosine) of single-label nodes, on the first
+    /// shuffle of the largest training ratio. 0: off.
     #[component(default = 5, in = 0..=1_000)]
     pub n_neighbours: usize,
-    /// Share of the edges that nobody walks on and that are to be told from non-edges afterwards;
-    /// 0: none.
+    /// Fraction of edges held out of the walks for link prediction. 0: off.
     #[component(default = 0.0, in = 0..1)]
     pub hold_out: f64,
 }

@@ -34,7 +34,7 @@ fn messages_and_numbers_are_explained() {
     let [Word::Message(Direction::Peer, walk, "FedWalk")] = look("walk")[..] else {
         panic!()
     };
-    assert_eq!((walk.about, walk.payload), ("B2: go on with a walk.", "`walk: Walk`"));
+    assert_eq!((walk.about, walk.payload), ("B2: a walk to continue.", "`walk: Walk`"));
     assert!(matches!(&look("walk_messages")[..], [Word::Number(_, of)] if of == &["FedWalk"]));
     assert_eq!(
         explain("strategy.walk_length", &registry).unwrap().len(),

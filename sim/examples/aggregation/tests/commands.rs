@@ -66,7 +66,7 @@ fn faults_are_told_where_they_stand() {
     let secret = ["--set", "strategy.protocol.secure=Pairwise()"];
     let said = aggregation(&["check", "median", secret[0], secret[1]]).unwrap_err();
     assert!(
-        said.contains("strategy.protocol.aggregator: must be Mean where updates are masked"),
+        said.contains("strategy.protocol.aggregator: must be Mean with secure aggregation"),
         "{said}"
     );
 }

@@ -6,20 +6,19 @@ use folkmoot_draws::SimRng;
 use folkmoot_parts::component;
 use half::{bf16, f16};
 
-/// Numbers as they are, four bytes each.
-#[component(name = "Plain", about = "numbers as they are, four bytes each")]
+/// Uncompressed `f32` values, four bytes each.
+#[component(name = "Plain", about = "uncompressed f32, four bytes per value")]
 #[derive(Clone, Copy, Debug)]
 pub struct Plain {}
 
-/// The nearest half-precision number (IEEE 754 binary16), ties to even. Beyond ±65 504 it is ±65
-/// 504.
-#[component(name = "Half", about = "half precision (f16), two bytes each")]
+/// The nearest half-precision number (IEEE 754 binary16), ties to even; clipped to ±65 504.
+#[component(name = "Half", about = "half precision (f16), two bytes per value")]
 #[derive(Clone, Copy, Debug)]
 pub struct Half {}
 
-/// The nearest number with the exponent of `f32` and eight significant bits, ties to even; never
-/// beyond the greatest finite one.
-#[component(name = "Bfloat", about = "bfloat16, two bytes each")]
+/// The nearest bfloat16 number (8-bit exponent, eight significant bits), ties to even; clipped to
+/// the largest finite value.
+#[component(name = "Bfloat", about = "bfloat16, two bytes per value")]
 #[derive(Clone, Copy, Debug)]
 pub struct Bfloat {}
 

@@ -5,9 +5,9 @@ use crate::{Codec, Damaged, Shape, finite, matrices, n_values};
 use folkmoot_draws::{SimRng, normal};
 use folkmoot_parts::component;
 
-/// Each matrix `M` of `n` rows and `m` columns as `P Qᵀ`, where `P` (`n × rank`) has orthonormal
-/// columns that span `M` times a random matrix, and `Q = Mᵀ P`: `4 rank (n + m)` bytes. A matrix
-/// that would not become smaller is sent as it is.
+/// Each matrix `M` (`n × m`) as `P Qᵀ` with `Q = Mᵀ P`, in `4 rank (n + m)` bytes. `P` (`n × rank`)
+/// is an orthonormal basis of `M` times a random matrix. Matrices that would not become smaller are
+/// sent uncompressed.
 ///
 /// T. Vogels, S. P. Karimireddy, M. Jaggi. PowerSGD: Practical Low-Rank Gradient Compression for
 /// Distributed Optimization. NeurIPS 2019, algorithm 1. <https://arxiv.org/abs/1905.13727>.
@@ -16,19 +16,19 @@ use folkmoot_parts::component;
 /// changes from round to round.
 #[component(
     name = "LowRank",
-    about = "matrices as products of two thin ones (after PowerSGD, Vogels et al. 2019)"
+    about = "low-rank approximation of matrices (after PowerSGD, Vogels et al. 2019)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct LowRank {
-    /// The rank.
+    /// Rank of the approximation.
     #[component(default = 2, in = 1..=1024)]
     pub rank: u32,
-    /// How often `P` is improved by a multiplication with `M Mᵀ` before it is sent.
+    /// Power iterations: multiplications of `P` with `M Mᵀ` before sending.
     #[component(default = 0, in = 0..=16)]
     pub iterations: u32,
-    /// Whether the sender keeps what is left out, and adds it to the next. In rounds it learns of
-    /// what the network loses and adds that, too, but not of what the server discards as late or as
-    /// one too many.
+    /// Error feedback: the sender adds the omitted part (residual) to its next update. In rounds
+    /// the residual includes updates lost in the network, but not those discarded by the server as
+    /// late or surplus.
     #[component(default = true)]
     pub feedback: bool,
 }

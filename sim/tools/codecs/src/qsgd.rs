@@ -12,35 +12,38 @@ use folkmoot_parts::component;
 ///
 /// D. Alistarh, D. Grubic, J. Li, R. Tomioka, M. Vojnovic. QSGD: Communication-Efficient SGD via
 /// Gradient Quantization and Encoding. NIPS 2017, section 3. <https://arxiv.org/abs/1610.02132>
-#[component(name = "Qsgd", about = "levels of a norm, unbiased (Alistarh et al. 2017)")]
+#[component(
+    name = "Qsgd",
+    about = "stochastic quantisation relative to a norm, unbiased (Alistarh et al. 2017)"
+)]
 #[derive(Clone, Copy, Debug)]
 pub struct Qsgd {
-    /// Levels above 0, on either side.
+    /// Number of quantisation levels above 0, per sign.
     #[component(default = 4, in = 1..=32_767)]
     pub levels: u32,
-    /// Numbers that share a norm; by default all of a matrix.
+    /// Bucket size: number of values that share a norm; by default a whole matrix.
     #[component(at_least = 1)]
     pub bucket: Option<u32>,
-    /// How levels are written.
+    /// Encoding of the levels.
     pub coding: Levels,
-    /// Whether the sender keeps what rounding takes away, and adds it to the next. In rounds it
-    /// learns of what the network loses and adds that, too, but not of what the server discards as
-    /// late or as one too many.
+    /// Error feedback: the sender adds the quantisation error (residual) to its next update. In
+    /// rounds the residual includes updates lost in the network, but not those discarded by the
+    /// server as late or surplus.
     #[component(default = false)]
     pub feedback: bool,
 }
 
-/// How signed levels are written.
+/// Encoding of signed levels.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Levels {
-    /// `2 levels + 1` symbols of the same length.
+    /// Fixed width: `2 levels + 1` symbols.
     #[default]
     Fixed,
-    /// For each bucket how many are not 0, then for each of them how far it lies from the last, its
-    /// sign and its level, by Elias's omega code (the paper's section 3.2).
+    /// Elias omega code (section 3.2): per bucket the number of non-zero levels, then for each its
+    /// gap, sign and level.
     Elias,
-    /// By a range coder that learns on the way which are frequent, in each message anew.
+    /// Adaptive range coder, reset for each message.
     Range,
 }
 

@@ -5,21 +5,20 @@ use crate::{Codec, Damaged, Shape, finite, matrices, n_values};
 use folkmoot_draws::SimRng;
 use folkmoot_parts::component;
 
-/// Each number of a matrix as its sign times the mean size of the matrix's numbers, 0 as positive:
-/// a size as `f32` for each matrix, then a bit a number. Without what it leaves out being fed back,
-/// it need not converge.
+/// Each value as its sign times the mean magnitude of its matrix; 0 counts as positive. One `f32`
+/// per matrix and one bit per value. Without error feedback it may not converge.
 ///
 /// S. P. Karimireddy, Q. Rebjock, S. Stich, M. Jaggi. Error Feedback Fixes SignSGD and other
 /// Gradient Compression Schemes. ICML 2019, algorithm 1. <https://arxiv.org/abs/1901.09847>
 #[component(
     name = "Sign",
-    about = "a bit a number, and one size for each matrix (Karimireddy et al. 2019)"
+    about = "one bit per value and one scale per matrix (Karimireddy et al. 2019)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Sign {
-    /// Whether the sender keeps what is left out, and adds it to the next. In rounds it learns of
-    /// what the network loses and adds that, too, but not of what the server discards as late or as
-    /// one too many.
+    /// Error feedback: the sender adds the quantisation error (residual) to its next update. In
+    /// rounds the residual includes updates lost in the network, but not those discarded by the
+    /// server as late or surplus.
     #[component(default = true)]
     pub feedback: bool,
 }

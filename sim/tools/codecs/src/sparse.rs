@@ -5,56 +5,59 @@ use crate::{Codec, Common, Damaged, Shape, finite, n_values};
 use folkmoot_draws::{Purpose, SimRng, Streams, draw_first};
 use folkmoot_parts::component;
 
-/// The numbers of greatest size, of equal ones the first: where they stand, then the numbers as
-/// `f32`s. All others are 0.
+/// Top-k sparsification: the values of largest magnitude (ties: lowest index first), as positions
+/// and `f32` values. All others are decoded as 0.
 ///
 /// A. F. Aji, K. Heafield. Sparse Communication for Distributed Gradient Descent. EMNLP 2017.
 /// <https://arxiv.org/abs/1704.05021>
-#[component(name = "TopK", about = "the numbers of greatest size (Aji and Heafield 2017)")]
+#[component(
+    name = "TopK",
+    about = "top-k sparsification: the values of largest magnitude (Aji and Heafield 2017)"
+)]
 #[derive(Clone, Copy, Debug)]
 pub struct TopK {
-    /// So large a share of all numbers is sent, at least one.
+    /// Fraction of the values that is sent, at least one value.
     #[component(default = 0.01, above = 0, at_most = 1)]
     pub share: f64,
-    /// How it is said where they stand.
+    /// Encoding of the positions.
     pub positions: Positions,
-    /// Whether the sender keeps the others, and adds them to the next. In rounds it learns of what
-    /// the network loses and adds that, too, but not of what the server discards as late or as one
-    /// too many.
+    /// Error feedback: the sender adds the omitted values (residual) to its next update. In rounds
+    /// the residual includes updates lost in the network, but not those discarded by the server as
+    /// late or surplus.
     #[component(default = true)]
     pub feedback: bool,
 }
 
-/// How it is said where numbers stand.
+/// Encoding of the positions.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Positions {
-    /// As so many bits each as tell all positions apart.
+    /// Fixed-width indices with the minimum number of bits.
     #[default]
     Packed,
-    /// A bit for every position.
+    /// Bitmask with one bit per position.
     Bitmask,
-    /// How far each lies from the last, in Elias's omega code.
+    /// Gaps between positions in Elias omega code.
     Elias,
 }
 
-/// As many numbers as [`TopK`] sends, drawn at random: a seed of eight bytes by which both sides
-/// draw where they stand, then the numbers as `f32`s. Under secure aggregation all clients of a
-/// round draw by the round's number, and no seed is sent.
+/// Random sparsification: as many values as [`TopK`] sends, at random positions; sent as an
+/// eight-byte seed and `f32` values. Under secure aggregation all clients derive the positions from
+/// the round number, and no seed is sent.
 ///
 /// J. Konečný, H. B. McMahan, F. X. Yu, P. Richtárik, A. T. Suresh, D. Bacon. Federated Learning:
 /// Strategies for Improving Communication Efficiency. 2016, section 2 (random mask).
 /// <https://arxiv.org/abs/1610.05492>
-#[component(name = "RandomK", about = "numbers drawn at random (Konečný et al. 2016)")]
+#[component(name = "RandomK", about = "random sparsification (Konečný et al. 2016)")]
 #[derive(Clone, Copy, Debug)]
 pub struct RandomK {
-    /// So large a share of all numbers is sent, at least one.
+    /// Fraction of the values that is sent, at least one value.
     #[component(default = 0.01, above = 0, at_most = 1)]
     pub share: f64,
-    /// Whether the sender keeps the others, and adds them to the next; otherwise what is sent is
-    /// divided by the share, so that its mean over draws is right. In rounds it learns of what the
-    /// network loses and adds that, too, but not of what the server discards as late or as one too
-    /// many.
+    /// Error feedback: the sender adds the omitted values (residual) to its next update. Otherwise
+    /// values are divided by the fraction, which makes them unbiased. In rounds the residual
+    /// includes updates lost in the network, but not those discarded by the server as late or
+    /// surplus.
     #[component(default = false)]
     pub feedback: bool,
 }

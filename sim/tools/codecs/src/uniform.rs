@@ -6,44 +6,44 @@ use crate::{Codec, Damaged, Shape, finite, matrices, n_values};
 use folkmoot_draws::{SimRng, unit};
 use folkmoot_parts::component;
 
-/// Each number as one of `2^bits` levels, evenly from the least to the greatest number of its
-/// matrix: the least and the step as `f32`s for each matrix, then the levels.
-#[component(name = "Uniform", about = "even levels of 1 to 16 bits for each matrix")]
+/// Uniform quantisation to `2^bits` levels between the minimum and maximum of a matrix. Sends
+/// minimum and step as `f32` per matrix, then the levels.
+#[component(name = "Uniform", about = "uniform quantisation with 1 to 16 bits per value")]
 #[derive(Clone, Copy, Debug)]
 pub struct Uniform {
-    /// Bits of a level.
+    /// Bits per value.
     #[component(default = 8, in = 1..=16)]
     pub bits: u32,
-    /// To which of its two levels a number goes.
+    /// Rounding to a level.
     pub rounding: Rounding,
-    /// How levels are written.
+    /// Encoding of the levels.
     pub symbols: Symbols,
-    /// Whether the sender keeps what rounding takes away, and adds it to the next. In rounds it
-    /// learns of what the network loses and adds that, too, but not of what the server discards as
-    /// late or as one too many.
+    /// Error feedback: the sender adds the quantisation error (residual) to its next update. In
+    /// rounds the residual includes updates lost in the network, but not those discarded by the
+    /// server as late or surplus.
     #[component(default = false)]
     pub feedback: bool,
 }
 
-/// To which of its two levels a number goes.
+/// Rounding to a level.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// To the nearer one; halves go up.
+    /// To the nearest level; halves round up.
     #[default]
     Nearest,
-    /// To either, so that the mean over draws is the number itself.
+    /// Stochastic and unbiased.
     Stochastic,
 }
 
-/// How levels are written.
+/// Encoding of the levels.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symbols {
-    /// With all their bits.
+    /// Fixed width.
     #[default]
     Fixed,
-    /// By a range coder that learns on the way which are frequent, in each message anew.
+    /// Adaptive range coder, reset for each message.
     Range,
 }
 

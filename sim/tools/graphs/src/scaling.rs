@@ -5,21 +5,20 @@ use ndarray::Array2;
 
 use crate::Features;
 
-/// What becomes of counts before learning.
+/// Scaling of count features.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountScaling {
-    /// Nothing: the counts as the files hold them, up to 1,517 in the published sets. No paper
-    /// states a normalisation.
+    /// Raw counts, up to 1,517 in the published sets. No paper states a normalisation.
     #[default]
     Raw,
-    /// `ln(1 + count)`: value by value, so a device needs to know nothing of any other.
+    /// `ln(1 + count)`, elementwise, so a device needs no data of others.
     Log,
-    /// Mean 0 and variance 1 for every column; a constant column becomes 0.
+    /// Standardised to mean 0 and variance 1 per column; constant columns become 0.
     ///
-    /// Mean and variance are taken over all nodes of the whole set, graphs for validation and test
-    /// included, so each device would have to tell its own: not for a run that claims that nothing
-    /// but the messages leaves a device.
+    /// Mean and variance are over all nodes of the whole set, including validation and test graphs.
+    /// Devices would have to report theirs, so do not use it in runs that claim that only messages
+    /// leave a device.
     Standard,
 }
 

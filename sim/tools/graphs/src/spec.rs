@@ -20,13 +20,13 @@ pub use musae::MusaeSet;
 
 use crate::{CountScaling, DataDirs, DataError, Dataset};
 
-/// The field `dataset:` of a card.
+/// Data set of a card (field `dataset:`).
 ///
-/// Sets with options are written with brackets even if all options have their defaults:
-/// `EmailEuCore()`. Generated graphs but those of `ControlFlow` are simple and undirected; with
-/// `min_degree` (default 1) nodes left with fewer edges get more, visited in ascending order, each
-/// edge to a node drawn by the model's own law (uniformly where it has none), or the next id that
-/// is free. These edges come on top of `mean_degree`, and a note says how many they are.
+/// Sets with options need brackets even with default options: `EmailEuCore()`. Generated graphs
+/// except `ControlFlow` are simple and undirected. With `min_degree` (default 1), nodes with too
+/// few edges get more, in ascending order. Each added edge goes to a node drawn by the model
+/// (uniformly if it has no rule), or to the next free id. Added edges are on top of `mean_degree`;
+/// a note reports their number.
 #[component(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum DatasetSpec {
@@ -38,33 +38,33 @@ pub enum DatasetSpec {
     /// SNAP's e-mail network of a research institution, from `small-graphs/email-eu-core/`: 1,005
     /// nodes, 42 departments.
     EmailEuCore {
-        /// Keep who wrote to whom; otherwise 16,064 undirected edges.
+        /// Keep edge directions (sender to recipient); otherwise 16,064 undirected edges.
         directed: bool,
         /// Keep only the largest component, of 986 nodes.
         largest_component: bool,
-        /// What happens to the 19 nodes whose only edge is a self loop.
+        /// Whether to keep the 19 nodes whose only edge is a self-loop.
         isolated: Isolated,
     },
     /// A citation graph with bag-of-words features and the public split, from `planetoid/NAME.npz`.
     Planetoid {
-        /// Which one.
+        /// Name of the data set.
         #[component(required)]
         name: Citation,
         /// Keep only the largest component, as most papers count.
         #[component(default = true)]
         largest_component: bool,
     },
-    /// Pages or people of a web site, with bags of what they say of themselves, from `musae/`.
+    /// Social networks of web pages or users with bag-of-words features, from `musae/`.
     Musae {
-        /// Which one.
+        /// Name of the data set.
         #[component(required)]
         name: MusaeSet,
-        /// Keep only the largest component; both sets have one.
+        /// Keep only the largest component; no effect, since both sets are connected.
         largest_component: bool,
     },
     /// A set of labelled graphs, from `tudataset/NAME/`.
     TuDataset {
-        /// The folder's name, such as `"MUTAG"`.
+        /// Folder name, such as `"MUTAG"`.
         #[component(required)]
         name: String,
         /// Append the node labels, one-hot, to the node attributes: MUTAG then has 7 features,
@@ -72,16 +72,16 @@ pub enum DatasetSpec {
         #[component(default = true)]
         label_features: bool,
     },
-    /// Several sets of labelled graphs as one, from `tudataset/NAME/` each: which set a graph is of
-    /// is its property `set`, by which `ByProperty(property: Facet("set"))` makes each set a
-    /// client. What nodes bring stands side by side, each set's in columns of its own, and so do
-    /// classes. Labels of nodes and of edges are left out but for those among the features.
+    /// Several sets of labelled graphs combined, from `tudataset/NAME/` each. The graph property
+    /// `set` names the source, so `ByProperty(property: Facet("set"))` makes each set a client.
+    /// Features and classes of each set have their own columns. Node and edge labels are dropped,
+    /// except as features.
     TuDatasets {
-        /// The folders' names, in the order of columns and classes, each once.
+        /// Folder names, each once, in the order of columns and classes.
         #[component(required)]
         names: Vec<String>,
-        /// What nodes bring begins with their attributes, where a set has such: places of atoms,
-        /// measurements.
+        /// Start the features with the node attributes of sets that have them, such as atom
+        /// coordinates.
         #[component(default = true)]
         attributes: bool,
         /// Append the node labels, one-hot.
@@ -91,262 +91,259 @@ pub enum DatasetSpec {
     /// Control-flow graphs of functions in several binaries, from `acfg/`: the class is the
     /// function, the property the binary.
     FunctionGraphs {
-        /// Which set: `OpenSSL` or `FFmpeg`.
+        /// Data set: `OpenSSL` or `FFmpeg`.
         #[component(required)]
         name: Functions,
-        /// The least and the greatest number of nodes (basic blocks), within 20..=200.
+        /// Minimum and maximum number of nodes (basic blocks), within 20..=200.
         #[component(default = (50, 200))]
         n_nodes: (u32, u32),
-        /// What becomes of the six counts a node; by default they stay as the files hold them.
+        /// Scaling of the six count features per node; by default raw counts.
         scaling: CountScaling,
     },
     /// A MoleculeNet set: molecules with one or more binary tasks, from `moleculenet/`.
     Molecules {
-        /// Which one.
+        /// Name of the data set.
         #[component(required)]
         name: MoleculeSet,
-        /// What happens to rows whose SMILES text is no molecule.
+        /// Handling of rows with an invalid SMILES string.
         invalid: Invalid,
-        /// Read the file in `moleculenet/chemprop-cleaned/` with exactly the rows that papers
-        /// count: 2,039 of BBBP and 1,478 of ClinTox; the other sets have none.
+        /// Read the file in `moleculenet/chemprop-cleaned/` with the row counts of the papers:
+        /// 2,039 for BBBP and 1,478 for ClinTox; not available for other sets.
         cleaned: bool,
     },
-    /// A CSV file with a header, one molecule a row as SMILES, and columns of labels: 0 and 1 or
+    /// A CSV file with a header, one molecule per row as SMILES, and label columns with 0 and 1 or
     /// two other values, or empty.
     MoleculeTable {
-        /// The file, relative to a data folder or absolute.
+        /// File, relative to a data folder or absolute.
         #[component(required)]
         path: String,
-        /// The column with the SMILES texts.
+        /// Name of the SMILES column.
         #[component(default = "smiles")]
         smiles: String,
-        /// The columns with labels; where none is named, all but that one and those without a name.
+        /// Names of the label columns; by default all named columns except the SMILES column.
         tasks: Vec<String>,
-        /// What happens to rows whose SMILES text is no molecule.
+        /// Handling of rows with an invalid SMILES string.
         invalid: Invalid,
     },
-    /// Two text files: one edge a line, and optionally one label a line. Blanks, commas or
-    /// semicolons separate fields, and a first line may name the columns.
+    /// Text files with one edge per line, and optionally one label per line. Blanks, commas or
+    /// semicolons separate fields; the first line may be a header.
     EdgeList {
-        /// The edges, relative to a data folder or absolute.
+        /// Edge file, relative to a data folder or absolute.
         #[component(required)]
         edges: String,
-        /// The labels (`node class`, numbers or words); none where it is left out. Nodes that only
-        /// they name have no edge.
+        /// Label file (`node class`, numbers or words); none by default. Nodes that occur only
+        /// there have no edges.
         labels: Option<String>,
-        /// Whether `u v` is an arc only.
+        /// Whether edges are directed.
         directed: bool,
-        /// Whether there is a third column of weights.
+        /// Whether a third column contains edge weights.
         weighted: bool,
-        /// Where node ids start.
+        /// Smallest node id.
         first_id: u32,
-        /// Number the ids that occur from 0, in ascending order; ids may then have up to 64 bits.
+        /// Renumber the ids that occur from 0 in ascending order; ids may then have up to 64 bits.
         renumber: bool,
         /// Keep only the largest component.
         largest_component: bool,
-        /// What happens to nodes without an edge.
+        /// Handling of isolated nodes.
         isolated: Isolated,
     },
     /// A MATLAB 5 file in BlogCatalog's layout.
     Mat {
-        /// The file, relative to a data folder or absolute.
+        /// File, relative to a data folder or absolute.
         #[component(required)]
         path: String,
-        /// The variable with the square matrix of edges.
+        /// Variable with the square adjacency matrix.
         #[component(default = "network")]
         network: String,
-        /// The variable with one row per node and one column per class, or one column of class
-        /// numbers, if the file has it.
+        /// Variable with the classes, if any: one row per node and one column per class, or one
+        /// column of class numbers.
         #[component(default = "group")]
         group: String,
-        /// Whether entry (i, j) is an arc only.
+        /// Whether the adjacency matrix is directed.
         directed: bool,
         /// Keep only the largest component.
         largest_component: bool,
     },
-    /// A NumPy archive of one graph, or a zip file with one in it. Members as `numpy.savez` names
-    /// them, in one of three layouts: PyTorch Geometric's (`edge_index`, `x`, `y`, `edge_weight`,
-    /// `num_nodes`), gnn-benchmark's (`adj_data`, `adj_indices`, `adj_indptr`, `adj_shape`;
-    /// features `attr_*` or a dense `attr_matrix`; classes `labels` or `labels_*`), or that of the
-    /// heterophilous sets (`edges`, `node_features`, `node_labels`). All may have `train_mask`,
-    /// `val_mask` and `test_mask`, which `split: Published` uses.
+    /// A NumPy archive (`numpy.savez`) of one graph, or a zip file containing one, in one of three
+    /// layouts. PyTorch Geometric: `edge_index`, `x`, `y`, `edge_weight`, `num_nodes`.
+    /// gnn-benchmark: `adj_data`, `adj_indices`, `adj_indptr`, `adj_shape`; features `attr_*` or a
+    /// dense `attr_matrix`; classes `labels` or `labels_*`. Heterophilous graphs: `edges`,
+    /// `node_features`, `node_labels`. All may have `train_mask`, `val_mask` and `test_mask`, used
+    /// by `split: Published`.
     Npz {
-        /// The file, relative to a data folder or absolute.
+        /// File, relative to a data folder or absolute.
         #[component(required)]
         path: String,
         /// Keep only the largest component.
         largest_component: bool,
     },
-    /// A data set that `folkmoot data` has written as one file, which is mapped into memory: of
-    /// arcs, features and labels, of one graph or of many, only those are read that somebody looks
-    /// at. It has the results of the set that was written.
+    /// A data set written by `folkmoot data` as one memory-mapped file: only the arcs, features and
+    /// labels in use are read. Results are identical to those of the original set.
     Mapped {
-        /// The file, relative to a data folder or absolute.
+        /// File, relative to a data folder or absolute.
         #[component(required)]
         path: String,
     },
     /// Degree-corrected stochastic block model with labels (Karrer & Newman 2011).
     DcSbm {
-        /// Nodes.
+        /// Number of nodes.
         #[component(default = 1_000, in = 2..=67_108_864)]
         n_nodes: u32,
-        /// Classes of equal size, 1..=n_nodes.
+        /// Number of classes of equal size, 1..=n_nodes.
         #[component(default = 10)]
         n_classes: u32,
-        /// Edges × 2 / nodes, in 0..=(n_nodes − 1) / 2.
+        /// Mean degree (edges × 2 / nodes), in 0..=(n_nodes − 1) / 2.
         #[component(default = 10.0)]
         mean_degree: f64,
-        /// The share of edges that stay within a class by design.
+        /// Expected fraction of edges within a class.
         #[component(default = 0.7, in = 0..=1)]
         assortativity: f64,
-        /// The exponent of the degrees' power law.
+        /// Exponent of the power law of degrees.
         #[component(default = 2.5, in = 1.5..=100)]
         degree_exponent: f64,
-        /// The largest expected degree as a share of the nodes.
+        /// Maximum expected degree, as a fraction of the nodes.
         #[component(default = 0.2, above = 0, at_most = 1)]
         max_degree_share: f64,
-        /// The probability that a node has a second class.
+        /// Probability that a node has a second class.
         #[component(default = 0.0, in = 0..=1)]
         second_label_prob: f64,
-        /// The least degree, at most 64.
+        /// Minimum degree, at most 64.
         #[component(default = 1)]
         min_degree: u32,
     },
-    /// A block model whose nodes have features too, each a 1 or a 0: feature `j` marks class `j`
-    /// modulo `n_classes` (contextual stochastic block model; Deshpande, Sen, Montanari & Mossel
-    /// 2018, with binary features instead of normal ones).
+    /// Contextual stochastic block model with binary features instead of Gaussian ones (Deshpande,
+    /// Sen, Montanari & Mossel 2018). Feature `j` marks class `j` modulo `n_classes`.
     ContextualSbm {
-        /// Nodes.
+        /// Number of nodes.
         #[component(default = 400, in = 2..=67_108_864)]
         n_nodes: u32,
-        /// Classes of equal size, 2..=n_nodes.
+        /// Number of classes of equal size, 2..=n_nodes.
         #[component(default = 4)]
         n_classes: u32,
-        /// Edges × 2 / nodes, in 0..=(n_nodes − 1) / 2.
+        /// Mean degree (edges × 2 / nodes), in 0..=(n_nodes − 1) / 2.
         #[component(default = 8.0)]
         mean_degree: f64,
-        /// The share of edges that stay within a class by design.
+        /// Expected fraction of edges within a class.
         #[component(default = 0.8, in = 0..=1)]
         assortativity: f64,
-        /// Features of a node.
+        /// Number of features per node.
         #[component(default = 32, in = 1..=100_000)]
         n_features: u32,
-        /// The probability of a 1 in a feature that marks a node's class.
+        /// Probability of a 1 in a feature that marks the node's class.
         #[component(default = 0.3, in = 0..=1)]
         mark_prob: f64,
-        /// The same in a feature that marks another.
+        /// Probability of a 1 in a feature that marks another class.
         #[component(default = 0.1, in = 0..=1)]
         other_prob: f64,
     },
-    /// Preferential attachment (Barabási & Albert 1999); no degree is below `edges_per_node`.
+    /// Preferential attachment (Barabási & Albert 1999); the minimum degree is `edges_per_node`.
     BarabasiAlbert {
-        /// Nodes.
+        /// Number of nodes.
         #[component(default = 1_000, in = 2..=67_108_864)]
         n_nodes: u32,
-        /// Edges of each new node, 1..=1024 and below `n_nodes`.
+        /// Number of edges of each new node, 1..=1024 and below `n_nodes`.
         #[component(default = 5)]
         edges_per_node: u32,
     },
     /// G(n, p) with p = mean_degree / (n_nodes − 1).
     ErdosRenyi {
-        /// Nodes.
+        /// Number of nodes.
         #[component(default = 1_000, in = 2..=67_108_864)]
         n_nodes: u32,
-        /// The expected degree, in 0..=n_nodes − 1.
+        /// Expected degree, in 0..=n_nodes − 1.
         #[component(default = 10.0)]
         mean_degree: f64,
-        /// The least degree, at most 64.
+        /// Minimum degree, at most 64.
         #[component(default = 1)]
         min_degree: u32,
     },
-    /// A rewired ring (Watts & Strogatz 1998); no degree is below `neighbours / 2`.
+    /// Small-world graph: a rewired ring (Watts & Strogatz 1998); the minimum degree is `neighbours
+    /// / 2`.
     WattsStrogatz {
-        /// Nodes.
+        /// Number of nodes.
         #[component(default = 1_000, in = 3..=67_108_864)]
         n_nodes: u32,
-        /// Neighbours on the ring, even, 2..=1024 and below `n_nodes`.
+        /// Number of neighbours on the ring, even, 2..=1024 and below `n_nodes`.
         #[component(default = 10)]
         neighbours: u32,
-        /// The probability that an edge moves.
+        /// Probability that an edge is rewired.
         #[component(default = 0.1, in = 0..=1)]
         rewire_prob: f64,
     },
-    /// The recursive model (Chakrabarti, Zhan & Faloutsos 2004), for graphs of a million nodes; any
-    /// number of nodes will do.
+    /// R-MAT, recursive matrix model (Chakrabarti, Zhan & Faloutsos 2004), for graphs of a million
+    /// nodes; any number of nodes.
     Rmat {
-        /// Nodes.
+        /// Number of nodes.
         #[component(default = 1_048_576, in = 2..=67_108_864)]
         n_nodes: u32,
-        /// Edges × 2 / nodes, in 0..=(n_nodes − 1) / 2.
+        /// Mean degree (edges × 2 / nodes), in 0..=(n_nodes − 1) / 2.
         #[component(default = 16.0)]
         mean_degree: f64,
-        /// The share of edges in the first quarter.
+        /// Probability of the first quadrant.
         #[component(default = 0.57, in = 0..=1)]
         a: f64,
-        /// The share in the second quarter.
+        /// Probability of the second quadrant.
         #[component(default = 0.19, in = 0..=1)]
         b: f64,
-        /// The share in the third quarter; the fourth has the rest.
+        /// Probability of the third quadrant; the fourth has the rest.
         #[component(default = 0.19, in = 0..=1)]
         c: f64,
-        /// The least degree, at most 64.
+        /// Minimum degree, at most 64.
         #[component(default = 1)]
         min_degree: u32,
     },
-    /// A set of labelled graphs without features, a random model for each class, all of mean degree
-    /// near 4: 0 a rewired ring (Watts & Strogatz, 4 neighbours, 0.1), 1 preferential attachment
-    /// (Barabási & Albert, 2 edges), 2 independent edges. Graph `i` has the class `i` modulo
-    /// `n_classes`.
+    /// Synthetic graph classes without features, mean degree near 4. Class 0: Watts & Strogatz (4
+    /// neighbours, rewiring 0.1); class 1: Barabási & Albert (2 edges); class 2: independent edges.
+    /// Graph `i` has the class `i` modulo `n_classes`.
     GraphClasses {
-        /// Graphs, `n_classes`..=1000000.
+        /// Number of graphs, `n_classes`..=1000000.
         #[component(default = 200)]
         n_graphs: u32,
-        /// Classes.
+        /// Number of classes.
         #[component(default = 2, in = 2..=3)]
         n_classes: u32,
-        /// The least nodes of a graph.
+        /// Minimum number of nodes per graph.
         #[component(default = 12, in = 5..=10_000)]
         min_nodes: u32,
-        /// The most nodes of a graph, `min_nodes`..=10000; all sizes between are alike.
+        /// Maximum number of nodes per graph, `min_nodes`..=10000; sizes are uniform in between.
         #[component(default = 28)]
         max_nodes: u32,
     },
-    /// Control-flow-like graphs with functions, variants and properties: the twin of
-    /// `FunctionGraphs` that needs no files.
+    /// Synthetic control-flow graphs with functions, variants and properties: the counterpart of
+    /// `FunctionGraphs` without files.
     ControlFlow {
-        /// Functions, the classes.
+        /// Number of functions, which are the classes.
         #[component(default = 100, in = 2..=1_000_000)]
         n_functions: u32,
-        /// The least and the greatest number of a function's blocks before it is compiled, within
-        /// 2..=10000; a variant has at most twice as many nodes.
+        /// Minimum and maximum number of blocks of a function before compilation, within 2..=10000;
+        /// a variant has at most twice as many nodes.
         #[component(default = (20, 60))]
         n_nodes: (u32, u32),
-        /// Compilers.
+        /// Number of compilers.
         #[component(default = 2, in = 1..=16)]
         n_compilers: u32,
-        /// Optimisation levels; with `n_compilers` they give the properties, at least 2.
+        /// Number of optimisation levels; with `n_compilers` they give the properties, at least 2.
         #[component(default = 4, in = 1..=16)]
         n_levels: u32,
-        /// The probability that a binary has a function; each function has a variant in one at
-        /// least.
+        /// Probability that a binary contains a function; each function has at least one variant.
         #[component(default = 0.9, in = 0..=1)]
         variant_prob: f64,
-        /// How much graphs and counts depend on the property, from 0 (not at all) to 1.
+        /// Effect of the property on graphs and counts, from 0 (none) to 1.
         #[component(default = 0.5, in = 0..=1)]
         property_effect: f64,
-        /// What becomes of the six counts a node.
+        /// Scaling of the six count features per node.
         scaling: CountScaling,
     },
 }
 
-/// What happens to nodes without any edge.
+/// Handling of isolated nodes.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolated {
-    /// They stay.
+    /// Keep them.
     #[default]
     Keep,
-    /// They are left out, and a note counts them.
+    /// Remove them; a note reports their number.
     Drop,
 }
 

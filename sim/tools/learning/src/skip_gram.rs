@@ -40,16 +40,16 @@ pub use pairs::window_pairs;
 
 use folkmoot_graphs::Embeddings;
 
-/// What a vertex learns to predict the centre with.
+/// Output layer of skip-gram.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OutputLayer {
-    /// The centre against drawn vertices.
+    /// Negative sampling.
     #[default]
     Negative,
-    /// The way to the centre in a Huffman tree of the counts.
+    /// Hierarchical softmax: the path in a Huffman tree of the vertex counts.
     Hierarchical,
-    /// Both, the tree first, on the same input vectors.
+    /// Both on the same input vectors, hierarchical softmax first.
     Both,
 }
 
@@ -57,25 +57,25 @@ pub enum OutputLayer {
 #[component(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkipGram {
-    /// The length of a vector.
+    /// Embedding dimension.
     #[component(default = 128, in = 1..=4_096)]
     pub dim: usize,
-    /// The widest window on either side.
+    /// Maximum window size on either side.
     #[component(default = 10, in = 1..=1_000)]
     pub window: usize,
-    /// Negatives of a centre; not read with [`OutputLayer::Hierarchical`].
+    /// Negative samples per centre; unused with [`OutputLayer::Hierarchical`].
     #[component(default = 5, in = 1..=100)]
     pub negatives: usize,
-    /// What a vertex learns to predict the centre with.
+    /// Output layer of skip-gram.
     pub output: OutputLayer,
-    /// Passes over the corpus.
+    /// Epochs over the corpus.
     #[component(default = 1, in = 1..=10_000)]
     pub epochs: usize,
-    /// The learning rate at the start.
+    /// Initial learning rate.
     #[component(default = 0.025, above = 0, at_most = 1, alias = "rate")]
     pub learning_rate: f32,
-    /// The learning rate at the end, at least 0 and at most `learning_rate`; it falls linearly with
-    /// the vertices seen.
+    /// Final learning rate, at least 0 and at most `learning_rate`; it decreases linearly with the
+    /// vertices processed.
     #[component(default = 0.0001, alias = "min_rate")]
     pub min_learning_rate: f32,
     /// Whether the contexts of a centre share its negatives; otherwise each draws its own.

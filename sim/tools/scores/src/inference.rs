@@ -40,23 +40,23 @@ use rayon::prelude::*;
 
 const FIT: Purpose = Purpose(*b"inferfit");
 
-/// Attackers and what they choose their settings from.
+/// Attack models and their hyperparameter grids.
 #[component]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attackers {
-    /// Parts of the known rows that are guessed from the others.
+    /// Number of cross-validation folds over the known rows.
     #[component(default = 5, in = 2..=100)]
     pub folds: u32,
-    /// Penalties of the logistic regression, beside the mean loss of a row; none: it is left out.
+    /// L2 penalties of the logistic regression, relative to the mean loss per row; empty: not used.
     #[component(default = vec![10.0, 1.0, 0.1, 0.01, 0.001], above = 0, in = 1e-9..=1e9)]
     pub penalties: Vec<f64>,
-    /// Numbers of neighbours; none: they are left out.
+    /// Numbers of neighbours of k-nearest neighbours; empty: not used.
     #[component(default = vec![1, 3, 10, 30], in = 1..=100_000)]
     pub neighbours: Vec<u32>,
-    /// Trees of the forest; 0: it is left out.
+    /// Trees of the random forest; 0: not used.
     #[component(default = 100, in = 0..=10_000)]
     pub trees: u32,
-    /// Whether the perceptron takes part.
+    /// Whether to use the multilayer perceptron.
     #[component(default = true)]
     pub network: bool,
 }

@@ -19,36 +19,33 @@ use std::sync::Arc;
 const ROW: Purpose = Purpose(*b"log-row ");
 const OFFSET: Purpose = Purpose(*b"log-from");
 
-/// What mobile links carried while people moved about: a client's access link has the rates of one
-/// log, which begins at an offset drawn for the client and repeats for ever. Where the log says 0,
-/// nothing passes and transfers wait; one that is under way goes on when the rate is back. Messages
-/// take the log's latency, those between clients both of theirs, and none is lost. From
-/// `fl-traces/bandwidth-3g/` or `bandwidth-4g/` below a data folder.
+/// Bandwidth logs of moving mobile users: a client's access link repeats one log from a random
+/// offset. At rate 0 transfers pause and resume later. Messages have the log's latency, peer
+/// messages that of both clients, and none is lost. Read from `fl-traces/bandwidth-3g/` or
+/// `bandwidth-4g/` in a data folder.
 #[component(
     name = "BandwidthLogs",
-    about = "access links whose rates are replayed from logs of 3G or 4G"
+    about = "access link rates replayed from 3G or 4G bandwidth logs"
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandwidthLogs {
-    /// Which logs.
+    /// Set of logs.
     pub of: LogSet,
-    /// What a link carries from the client over what it carries to it, which is what the logs are
-    /// of.
+    /// Ratio of uplink to downlink rate; the logs contain downlink rates.
     #[component(default = 1.0, in = 0.001..=1000)]
     pub up_share: f64,
-    /// Whether clients may share a log: each then draws one. Without it every client has a log of
-    /// its own.
+    /// Sample logs with replacement. Otherwise every client has its own log.
     #[component(default = true)]
     pub replacement: bool,
 }
 
-/// A set of logs.
+/// Set of bandwidth logs.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogSet {
-    /// 86 logs of 3G: 0 to 9 Mbit/s, median 1; 100 ms.
+    /// 86 logs of 3G: 0 to 9 Mbit/s, median 1; latency 100 ms.
     ThreeG,
-    /// 40 logs of 4G: 0 to 111 Mbit/s, median 29; 20 ms.
+    /// 40 logs of 4G: 0 to 111 Mbit/s, median 29; latency 20 ms.
     #[default]
     FourG,
 }

@@ -18,22 +18,21 @@ const ROW: Purpose = Purpose(*b"flashrow");
 const DAY: Purpose = Purpose(*b"flashday");
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// When phones were ready to train: locked, charging and on Wi-Fi, as FLASH saw 710 of them for 1
-/// to 10 days each; the 704 that were ever ready count. A client gets the trace of one phone, which
-/// begins on a day of it that is drawn and repeats for ever; hours of the day stay what they were,
-/// so that clients are away and back together. From `fl-traces/flash/cached_timers.json` below a
-/// data folder.
+/// Availability from FLASH: phones are online while locked, charging and on Wi-Fi; 704 phones with
+/// traces of 1 to 10 days. A client repeats the trace of one phone, starting on a random day of it.
+/// Times of day are kept, so clients go offline and come online together. Read from
+/// `fl-traces/flash/cached_timers.json` in a data folder.
 #[component(
     name = "Flash",
-    about = "phones of FLASH's trace: ready while locked, charging and on Wi-Fi"
+    about = "phones of the FLASH trace: online while locked, charging and on Wi-Fi"
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flash {
-    /// Whether clients may share a phone: each then draws one. Without it every client has a phone
-    /// of its own, and there are 704.
+    /// Sample phones with replacement. Otherwise every client has its own phone, and there are at
+    /// most 704 clients.
     #[component(default = true)]
     pub replacement: bool,
-    /// The hour of the day at which the run begins.
+    /// Hour of the day at which the run starts.
     #[component(default = 0.0, in = 0..24, unit = "h")]
     pub begins_h: f64,
 }

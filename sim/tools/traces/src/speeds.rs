@@ -14,49 +14,47 @@ use serde::Deserialize;
 
 const ROW: Purpose = Purpose(*b"speedrow");
 
-/// The speeds of 952 phones in the table of Venn (Liu et al., MLSys 2025), from 9.5 to 1,495, lower
-/// being faster: the slowest takes 157 times as long as the fastest. From
-/// `fl-traces/venn/client_spec_speed.csv` below a data folder.
-#[component(name = "Venn", about = "speeds of the 952 phones in Venn's table")]
+/// Relative speeds of 952 phones from the table of Venn (Liu et al., MLSys 2025). The slowest takes
+/// 157 times as long as the fastest (9.5 to 1,495, lower is faster). Read from
+/// `fl-traces/venn/client_spec_speed.csv` in a data folder.
+#[component(name = "Venn", about = "relative speeds of 952 phones (Venn)")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Venn {
-    /// How fast the median phone is.
+    /// Speed of the median phone.
     #[component(required, at_least = 1, unit = "operations/s")]
     pub median_ops_per_s: f64,
-    /// Whether clients may share a phone: each then draws one. Without it every client has a phone
-    /// of its own.
+    /// Sample phones with replacement. Otherwise every client has its own phone.
     #[component(default = true)]
     pub replacement: bool,
 }
 
-/// Latencies of training measured on some 997 phones, collected by FLHetBench (Zhang et al., CVPR
-/// 2024). Rows whose latency is 0 were not measured and are left out, and standard deviations are,
-/// since few were measured. From `fl-traces/flhetbench/training_latency.json` below a data folder.
+/// Training latencies measured on some 997 phones, collected by FLHetBench (Zhang et al., CVPR
+/// 2024). Rows with latency 0 (not measured) are excluded; standard deviations, measured for few,
+/// are not used. Read from `fl-traces/flhetbench/training_latency.json` in a data folder.
 #[component(
     name = "FlHetBench",
-    about = "speeds of the phones in FLHetBench's table of latencies"
+    about = "relative speeds of phones from FLHetBench's training latencies"
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlHetBench {
-    /// How fast the median phone is.
+    /// Speed of the median phone.
     #[component(required, at_least = 1, unit = "operations/s")]
     pub median_ops_per_s: f64,
-    /// The network whose latencies tell how phones compare.
+    /// Network whose training latencies define the relative speeds.
     pub network: Measured,
-    /// Whether clients may share a phone: each then draws one. Without it every client has a phone
-    /// of its own.
+    /// Sample phones with replacement. Otherwise every client has its own phone.
     #[component(default = true)]
     pub replacement: bool,
 }
 
-/// The network of a latency.
+/// Network of the latency measurement.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measured {
-    /// A residual network, on 978 phones.
+    /// ResNet, on 978 phones.
     #[default]
     ResNet,
-    /// A vision transformer, on 21 phones.
+    /// Vision transformer (ViT), on 21 phones.
     Vit,
 }
 

@@ -26,12 +26,12 @@ use rayon::prelude::*;
 /// 2019, has the attacker who sees the updates of all rounds; likeness by the cosine is ours.
 #[component(
     name = "ClientLinking",
-    about = "which updates of two rounds are of one client, by their direction"
+    about = "linkability: matches updates of the same client across rounds by direction"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct ClientLinking {
-    /// Rounds at the end of the run that are looked at, each with the one before; the server's
-    /// updates of all of them are kept.
+    /// Number of final rounds to attack, each linked with the previous one. The server's updates of
+    /// all of them are kept in memory.
     #[component(default = 5, in = 2..=1_000)]
     pub rounds: u32,
 }

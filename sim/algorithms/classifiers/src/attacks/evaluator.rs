@@ -157,7 +157,7 @@ pub fn n_rounds(attacks: &[Chosen<dyn Attack>]) -> u32 {
 pub(crate) fn doubt(attacks: &[Chosen<dyn Attack>], is_chosen: bool) -> Option<Broken> {
     (is_chosen && attacks.is_empty()).then(|| Broken {
         path: "attacked".to_owned(),
-        rule: "has no effect where nobody attacks; leave it out, or name attacks".to_owned(),
+        rule: "has no effect without attacks; omit it, or list attacks".to_owned(),
     })
 }
 

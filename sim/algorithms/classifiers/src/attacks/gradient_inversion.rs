@@ -36,7 +36,7 @@ use folkmoot_parts::component;
 /// proposition 3.1 (a linear layer with biases, solved and not searched).
 #[component(
     name = "GradientInversion",
-    about = "what was trained on, from the last layer of an update (Zhu et al. 2019, Geiping et al. 2020)"
+    about = "gradient inversion of the last layer: recovers training items from an update (Zhu et al. 2019, Geiping et al. 2020)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct GradientInversion {}

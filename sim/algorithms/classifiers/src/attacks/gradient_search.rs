@@ -45,48 +45,49 @@ use rayon::prelude::*;
 /// derivative on the tape, no prior of images, the steps of Adam as they are and not their signs.
 #[component(
     name = "GradientSearch",
-    about = "what was trained on, searched through the whole network (Zhu et al. 2019, Geiping et al. 2020)"
+    about = "gradient inversion by optimisation through the whole network (Zhu et al. 2019, Geiping et al. 2020)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct GradientSearch {
-    /// How many of the last round's updates are searched, the first ones.
+    /// Number of updates of the last round to attack, the first ones.
     #[component(default = 8, in = 1..=10_000)]
     pub updates: u32,
-    /// Steps of a search.
+    /// Optimisation steps per search.
     #[component(default = 300, in = 1..=100_000)]
     pub steps: u32,
-    /// Starts of a search.
+    /// Random starts per search.
     #[component(default = 2, in = 1..=100)]
     pub restarts: u32,
-    /// Adam's first rate, in deviations of a number.
+    /// Initial learning rate of Adam, in standard deviations of a feature.
     #[component(default = 0.3, above = 0, at_most = 10, f32, alias = "rate")]
     pub learning_rate: f64,
-    /// How far a gradient is from the one of the update.
+    /// Distance between the candidate's gradient and that of the update.
     pub distance: Distance,
-    /// Who knows the classes.
+    /// Attacker's knowledge of the classes.
     pub classes: Classes,
 }
 
-/// How far two gradients are from each other.
+/// Distance between two gradients.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distance {
-    /// 1 less their cosine (Geiping et al.): no factor matters, neither rate nor clip.
+    /// 1 − cosine similarity (Geiping et al.): invariant to scale, so to learning rate and
+    /// clipping.
     #[default]
     Cosine,
-    /// The square of their difference over that of the update's (Zhu et al.), which is divided by
-    /// the rate and the number of steps.
+    /// Squared difference, relative to the squared norm of the update's gradient (Zhu et al.). The
+    /// update is divided by learning rate and number of steps.
     Squared,
 }
 
-/// Who knows the classes of the items that train.
+/// Attacker's knowledge of the classes of training items.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Classes {
-    /// Nobody: for each item their chances are searched beside what nodes bring.
+    /// Unknown: class probabilities of each item are optimised together with the node features.
     #[default]
     Searched,
-    /// The attacker: an upper bound.
+    /// Known to the attacker: an upper bound.
     Known,
 }
 

@@ -31,26 +31,26 @@ use rayon::prelude::*;
 /// item, without augmentations.
 #[component(
     name = "LikelihoodRatio",
-    about = "membership by shadow models, online and offline: LiRA (Carlini et al. 2022)"
+    about = "LiRA: membership inference by shadow models, online and offline (Carlini et al. 2022)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct LikelihoodRatio {
-    /// Pairs of shadow models; each model costs a whole run.
+    /// Number of pairs of shadow models; each model costs a whole run.
     #[component(default = 8, in = 3..=512)]
     pub pairs: u32,
-    /// How far a signal strays.
+    /// Variance of the signals.
     pub variance: Variance,
 }
 
-/// Where the variance of an item's signals is from.
+/// Estimator of the variance of an item's signals.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variance {
-    /// The mean over all items, of models with and of those without the item each: for fewer than
-    /// some 64 models.
+    /// Mean over all items, separately for models trained with and without the item; for fewer than
+    /// about 64 models.
     #[default]
     Shared,
-    /// The item's own.
+    /// Per item.
     Own,
 }
 

@@ -46,15 +46,15 @@ use std::sync::Arc;
 ///    besides, are not made.
 #[component(
     name = "LinkStealing",
-    about = "edges by the likeness of what a model answers (He et al. 2021)"
+    about = "link stealing: infers edges from the similarity of model outputs (He et al. 2021)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct LinkStealing {
-    /// The share of the pairs, joined or not, that the attacker knows and learns from to tell the
-    /// others; 0 for no such attacker.
+    /// Fraction of the pairs, linked or not, that the attacker knows and trains on. 0: no such
+    /// attacker.
     #[component(default = 0.0, in = 0..=0.9)]
     pub known: f64,
-    /// Whether the attacker has what nodes bring.
+    /// Whether the attacker knows the node features.
     pub features: bool,
 }
 
@@ -86,8 +86,7 @@ pub(super) const DISTANCES: [(&str, Distance); 8] = [
 impl Attack for LinkStealing {
     fn suits(&self, _: &Classifier, facts: &Facts) -> Result<(), StrategyError> {
         if facts.classifies_graphs {
-            let why = "LinkStealing asks what a model answers of single nodes, and here whole graphs are classified; leave it out, or \
-                       choose a data set of one graph";
+            let why = "LinkStealing queries the model for single nodes, and here whole graphs are classified; omit it, or choose a data set of one graph";
             return Err(StrategyError(why.to_owned()));
         }
         Ok(())

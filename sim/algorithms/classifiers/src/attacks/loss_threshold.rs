@@ -18,7 +18,10 @@ use folkmoot_parts::component;
 ///
 /// S. Yeom, I. Giacomelli, M. Fredrikson, S. Jha. Privacy Risk in Machine Learning: Analyzing the
 /// Connection to Overfitting. CSF 2018, adversary 2 and its experiment's bound.
-#[component(name = "LossThreshold", about = "membership by small losses (Yeom et al. 2018)")]
+#[component(
+    name = "LossThreshold",
+    about = "membership inference by a loss threshold (Yeom et al. 2018)"
+)]
 #[derive(Clone, Copy, Debug)]
 pub struct LossThreshold {}
 

@@ -6,109 +6,109 @@ use folkmoot_engine::prelude::*;
 pub const TERMS: &[Term] = &[
     auc(
         "loss_membership_auc",
-        "ROC AUC of membership by loss",
-        "Attack: probability that the last model's loss is smaller for an item that trains than for one that does not.",
+        "ROC AUC of membership inference by loss",
+        "Attack: probability that the final model's loss is lower for a training item than for another item.",
     ),
     found(
         "loss_membership_found",
-        "Members found by loss",
-        "Attack: share of the items that train told by their small loss with at most 1 of 100 others taken for one.",
+        "TPR at 1 % FPR, membership by loss",
+        "Attack: fraction of training items identified by low loss at a false positive rate of at most 1 %.",
     ),
     advantage(
         "loss_membership_advantage",
-        "Advantage of membership by loss",
-        "Attack: share of the items that train whose loss is below the mean loss of those, less that of the others.",
+        "Membership advantage by loss",
+        "Attack: true minus false positive rate at the mean loss of the training items as threshold.",
     ),
     others(
         "loss_membership_others",
-        "Items that do not train, asked by loss",
-        "Labelled items that validate or test, which the attacker by loss is to tell from those that train.",
+        "Non-members, membership by loss",
+        "Labelled validation and test items: the non-members of the loss attack.",
     ),
     auc(
         "lira_online_auc",
-        "ROC AUC of membership by LiRA, online",
-        "Attack: probability that the likelihood ratio of shadow models ranks an item that trains above one that does not.",
+        "ROC AUC of membership inference by LiRA, online",
+        "Attack: probability that the likelihood ratio from shadow models ranks a training item above another item.",
     ),
     found(
         "lira_online_found",
-        "Members found by LiRA, online",
-        "Attack: share of the items that train told by the likelihood ratio with at most 1 of 100 others taken for one.",
+        "TPR at 1 % FPR, LiRA online",
+        "Attack: fraction of training items identified by the likelihood ratio at a false positive rate of at most 1 %.",
     ),
     advantage(
         "lira_online_advantage",
-        "Advantage of LiRA, online",
-        "Attack: share of the items that train whose log-likelihood ratio is above 0, less that of the others.",
+        "Membership advantage of LiRA, online",
+        "Attack: true minus false positive rate at a log-likelihood ratio of 0 as threshold.",
     ),
     auc(
         "lira_offline_auc",
-        "ROC AUC of membership by LiRA, offline",
-        "Attack: probability that the one-sided test by shadow models ranks an item that trains above one that does not.",
+        "ROC AUC of membership inference by LiRA, offline",
+        "Attack: probability that the one-sided test from shadow models ranks a training item above another item.",
     ),
     found(
         "lira_offline_found",
-        "Members found by LiRA, offline",
-        "Attack: share of the items that train told by the one-sided test with at most 1 of 100 others taken for one.",
+        "TPR at 1 % FPR, LiRA offline",
+        "Attack: fraction of training items identified by the one-sided test at a false positive rate of at most 1 %.",
     ),
     advantage(
         "lira_offline_advantage",
-        "Advantage of LiRA, offline",
-        "Attack: share of the items that train which a one-sided test at 5 % says trained, less that of the others.",
+        "Membership advantage of LiRA, offline",
+        "Attack: true minus false positive rate of the one-sided test at the 5 % level.",
     ),
     others(
         "lira_others",
-        "Items that do not train, asked by LiRA",
-        "Labelled items that validate or test, which LiRA is to tell from those that train.",
+        "Non-members, LiRA",
+        "Labelled validation and test items: the non-members of LiRA.",
     ),
     auc(
         "link_*_auc",
         "ROC AUC of links by * distance",
-        "Attack: probability that a client's joined nodes are nearer by * distance of the last model's answers than others of its nodes.",
+        "Attack: probability that * distance of the final model's outputs ranks a linked pair of a client above an unlinked pair.",
     ),
     found(
         "link_*_found",
-        "Links found by * distance",
-        "Attack: share of a client's joined nodes told by * distance of answers with at most 1 of 100 other pairs taken for one.",
+        "TPR at 1 % FPR, links by * distance",
+        "Attack: fraction of a client's linked pairs identified by * distance of outputs at a false positive rate of at most 1 %.",
     ),
     auc(
         "taught_links_auc",
-        "ROC AUC of links by a taught attacker",
-        "Attack: probability that an attacker who knows some pairs ranks joined nodes of a client above others.",
+        "ROC AUC of links by a trained attacker",
+        "Attack: probability that an attacker trained on known pairs ranks a linked pair of a client above an unlinked pair.",
     ),
     found(
         "taught_links_found",
-        "Links found by a taught attacker",
-        "Attack: share of joined nodes told by an attacker who knows some pairs with at most 1 of 100 other pairs taken for one.",
+        "TPR at 1 % FPR, links by a trained attacker",
+        "Attack: fraction of linked pairs identified by an attacker trained on known pairs, at a false positive rate of at most 1 %.",
     ),
     auc(
         "nearer_*_auc",
-        "ROC AUC of links by what a graph brings nearer, * distance",
-        "Attack: probability that answers bring a client's joined nodes nearer by * distance than a model without edges has them, more than others of its nodes.",
+        "ROC AUC of links by reduction of * distance",
+        "Attack: probability that the reduction of * distance, compared with a model without edges, ranks a linked pair above an unlinked pair.",
     ),
     found(
         "nearer_*_found",
-        "Links found by what a graph brings nearer, * distance",
-        "Attack: share of a client's joined nodes told by how much nearer answers bring them by * distance with at most 1 of 100 other pairs taken for one.",
+        "TPR at 1 % FPR, links by reduction of * distance",
+        "Attack: fraction of a client's linked pairs identified by the reduction of * distance at a false positive rate of at most 1 %.",
     ),
     auc(
         "featured_links_auc",
-        "ROC AUC of links by a taught attacker with features",
-        "Attack: probability that an attacker who knows some pairs, and what nodes bring, ranks joined nodes of a client above others.",
+        "ROC AUC of links by a trained attacker with features",
+        "Attack: probability that an attacker trained on known pairs and node features ranks a linked pair of a client above an unlinked pair.",
     ),
     found(
         "featured_links_found",
-        "Links found by a taught attacker with features",
-        "Attack: share of joined nodes told by an attacker who knows some pairs, and what nodes bring, with at most 1 of 100 other pairs taken for one.",
+        "TPR at 1 % FPR, links by a trained attacker with features",
+        "Attack: fraction of linked pairs identified by an attacker trained on known pairs and node features, at a false positive rate of at most 1 %.",
     ),
     others(
         "link_others",
-        "Pairs that are not joined",
-        "Pairs of nodes of one client that are not joined, which the attacker is to tell from those that are.",
+        "Unlinked pairs",
+        "Unlinked pairs of nodes of one client: the negatives of the attack.",
     ),
     Term::new(
         "inversion_error",
-        "Error of inverted updates",
+        "Reconstruction error of inverted updates",
         Unit::Number,
-        "Attack: median relative error of the row worked out from a last update, against the nearest that its client trains on.",
+        "Attack: median relative error of the row reconstructed from an update of the last round, to the client's nearest training row.",
         "",
     )
     .from(0.0)
@@ -116,80 +116,80 @@ pub const TERMS: &[Term] = &[
     share(
         "inversion_recovered",
         "Rows recovered from updates",
-        "Attack: share of last updates from which a row that their client trains on is worked out to within 1 %.",
+        "Attack: fraction of the last round's updates from which a training row is reconstructed to within 1 %.",
     )
     .attack_beside(0.0),
     share(
         "inversion_matched",
-        "Items told by inverted updates",
-        "Attack: share of last updates whose worked-out row is nearest to an item that their own client trains on.",
+        "Items identified by inverted updates",
+        "Attack: fraction of the last round's updates whose reconstructed row is nearest to a training item of the same client.",
     )
     .attack(),
     share(
         "inversion_classes",
-        "Classes told by updates",
-        "Attack: share of last updates whose steepest bias names the class that most items of their client have.",
+        "Classes inferred from updates",
+        "Attack: fraction of the last round's updates whose bias gradient identifies the majority class of the client.",
     )
     .attack(),
     others(
         "inversion_updates",
         "Updates inverted",
-        "Last updates from which the attacker works out what was trained on.",
+        "Updates of the last round that the attacker inverts.",
     ),
     Term::new(
         "search_error",
-        "Error of searched rows",
+        "Reconstruction error of gradient search",
         Unit::Number,
-        "Attack: median over last updates of the mean relative error of what nodes bring, against the nearest row that a search through the network has found.",
+        "Attack: median over the last round's updates of the mean relative error of node features, to the nearest reconstructed row.",
         "",
     )
     .from(0.0)
     .higher(),
     share(
         "search_recovered",
-        "Updates searched out",
-        "Attack: share of last updates whose rows a search through the network finds to within a tenth.",
+        "Updates recovered by gradient search",
+        "Attack: fraction of the last round's updates whose rows are reconstructed with a relative error of at most 0.1.",
     )
     .attack_beside(0.0),
     share(
         "search_classes",
-        "Classes told by a search",
-        "Attack: share of the items that train whose class a search through the network tells.",
+        "Classes inferred by gradient search",
+        "Attack: fraction of the training items whose class is inferred correctly.",
     )
     .attack(),
     Term::new(
         "search_distance",
-        "Distance left by a search",
+        "Final gradient distance of the search",
         Unit::Number,
-        "Attack: median over last updates of how far the gradient of what was found is from the one of the update; far from 0 where the search has failed.",
+        "Attack: median over the last round's updates of the distance between reconstructed and true gradient; far from 0 if the search failed.",
         "",
     )
     .from(0.0),
     others(
         "search_updates",
-        "Updates searched",
-        "Last updates in which the attacker searches for what was trained on.",
+        "Updates attacked by gradient search",
+        "Updates of the last round that the attacker searches.",
     ),
     auc(
         "linking_*_auc",
         "ROC AUC of linked updates, *",
-        "Attack: probability that two updates of one client in two rounds point more alike, *, than two of different clients.",
+        "Attack: probability that cosine similarity (*) ranks two updates of one client in consecutive rounds above two of different clients.",
     ),
     found(
         "linking_*_found",
-        "Updates linked, *",
-        "Attack: share of pairs of one client's updates told by their direction, *, with at most 1 of 100 other pairs taken for one.",
+        "TPR at 1 % FPR, linked updates, *",
+        "Attack: fraction of same-client pairs of updates identified by cosine similarity (*) at a false positive rate of at most 1 %.",
     ),
     share(
         "linking_*_first",
         "Updates linked at first guess, *",
-        "Attack: share of updates whose likeliest of the round before, by direction, *, is of the same client.",
+        "Attack: fraction of updates whose most similar update of the previous round (cosine, *) is of the same client.",
     )
     .attack(),
     others(
         "linking_others",
         "Pairs of different clients",
-        "Pairs of updates of different clients in two rounds, which the attacker is to tell from those of one client.",
+        "Pairs of updates of different clients in consecutive rounds: the negatives of the attack.",
     ),
 ];
 

@@ -7,17 +7,17 @@ use folkmoot_learning::{Batch, Csr, Tape};
 use folkmoot_parts::component;
 use serde::{Deserialize, Serialize};
 
-/// What represents a node.
+/// Representation of a node.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeRows {
-    /// The probabilities of the classes by its own row, in 0..=1; width: the number of classes.
+    /// Class probabilities of the node, in 0..=1; width: the number of classes.
     #[default]
     Probabilities,
-    /// The softmax of its row of the last graph layer, in 0..=1; width: `hidden`, or the number of
-    /// classes without a head.
+    /// Softmax of the node's output of the last graph layer, in 0..=1; width: `hidden`, or the
+    /// number of classes without a head.
     HiddenSoftmax,
-    /// Its row of the last graph layer as it is; width as before.
+    /// Output of the last graph layer, unbounded; width as for `HiddenSoftmax`.
     Hidden,
 }
 

@@ -8,7 +8,7 @@ use folkmoot_rounds::{STATISTICS, Trains};
 /// From this rate on, Adam is warned of: the default of gradient descent.
 const LARGE_FOR_ADAM: f64 = 0.1;
 
-/// The network.
+/// Graph neural network.
 #[component(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
@@ -22,7 +22,8 @@ pub struct Model {
     pub layers: u32,
     /// Graph readout (pooling). Without effect in node classification.
     pub readout: Pooling,
-    /// Linear layers behind the graph layers; with none, the last graph layer gives the logits.
+    /// Number of linear layers after the graph layers; with 0, the last graph layer outputs the
+    /// logits.
     #[component(default = 1, in = 0..=2)]
     pub head_layers: u32,
     /// Dropout probability in training.
@@ -30,8 +31,8 @@ pub struct Model {
     pub dropout: f64,
 }
 
-/// Graph layers by name; each but the last is followed by a relu, and so is the last where a head
-/// follows.
+/// Type of graph layers. ReLU follows each layer except the last, and the last too if there is a
+/// head.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoder {
@@ -40,37 +41,36 @@ pub enum Encoder {
     Gcn,
     /// Graph isomorphism network with a fixed epsilon of 0 (Xu et al. 2019).
     Gin,
-    /// The same with batch normalisation inside each layer's network; its running statistics travel
-    /// and are averaged with the weights.
+    /// GIN with batch normalisation inside each layer's MLP. Its running statistics are sent and
+    /// averaged with the weights.
     GinBatchNorm,
     /// First-order k-GNN (Morris et al. 2019).
     GraphConv,
     /// Topology-adaptive convolution (Du et al. 2017).
     Tag {
-        /// Hops.
+        /// Number of hops K.
         #[component(default = 3, in = 1..=16)]
         hops: u32,
     },
-    /// A linear layer, then propagation without weights (He et al. 2020).
+    /// LightGCN: a linear layer, then weight-free propagation (He et al. 2020).
     LightGcn,
-    /// GraphSAGE with means (Hamilton et al. 2017).
+    /// GraphSAGE with mean aggregation (Hamilton et al. 2017).
     Sage,
-    /// Graph attention, heads side by side (Veličković et al. 2018).
+    /// Graph attention with concatenated heads (Veličković et al. 2018).
     Gat {
-        /// Heads; they share `hidden` evenly.
+        /// Number of attention heads; must divide `hidden`.
         #[component(default = 4, in = 1..=64)]
         heads: u32,
     },
-    /// Two channels of half the width each: a graph isomorphism network on both, and a graph
-    /// convolution on what nodes bring of the structure about them (FedStar: Tan et al. 2023).
-    /// Needs a head, and `inputs: Structured()`.
+    /// Two channels of half the width each: GIN on both, and GCN on structural node features
+    /// (FedStar: Tan et al. 2023). Needs a head and `inputs: Structured()`.
     Structured {
-        /// So many of the last numbers that nodes bring are of the structure: `walks` and `degrees`
-        /// of the inputs together. Where they bring no others, these go through both channels.
+        /// Number of trailing structural features: `walks` + `degrees` of the inputs. If there are
+        /// no other features, these enter both channels.
         #[component(default = 32, in = 1..=1_000)]
         structure: u32,
     },
-    /// A linear layer for each node by itself: what features tell without the graph.
+    /// Linear layers on each node's features, without the graph: a baseline.
     Mlp,
 }
 
@@ -88,16 +88,16 @@ impl Encoder {
     }
 }
 
-/// How the nodes of a graph become one row.
+/// Graph readout.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
-    /// Their sum.
+    /// Sum over nodes.
     #[default]
     Sum,
-    /// Their mean.
+    /// Mean over nodes.
     Mean,
-    /// The largest of each column.
+    /// Maximum over nodes.
     Max,
 }
 
@@ -111,44 +111,43 @@ impl From<Pooling> for Readout {
     }
 }
 
-/// What nodes bring with them.
+/// Node features.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inputs {
     /// The data set's features.
     #[default]
     Features,
-    /// The data set's features, those of each node divided by the sum of their absolute values, as
-    /// bags of words are for graph convolutions (Kipf & Welling 2017): every node does so for
-    /// itself, and nothing is sent. A node without any stays as it is.
+    /// The data set's features, divided per node by the sum of their absolute values, as for bags
+    /// of words in GCN (Kipf & Welling 2017). Computed per node; nothing is sent. Zero rows are
+    /// unchanged.
     RowNormalised,
-    /// The data set's features but those that its reader knows to be made of edges. Of an atom
-    /// element and charge are left; its degree, hydrogens, hybridisation, aromaticity and rings are
-    /// not.
+    /// The data set's features except those derived from edges. For atoms, element and charge
+    /// remain; degree, hydrogens, hybridisation, aromaticity and rings are removed.
     Intrinsic,
-    /// The degree, one-hot; `most` and above share a column.
+    /// One-hot degree; `most` and above share a column.
     Degree {
-        /// The last column is of this degree and above.
+        /// Degree of the last column, which also covers higher degrees.
         #[component(default = 32, in = 1..=65_535)]
         most: u32,
     },
-    /// A single 1: only the shape of a graph counts.
+    /// A constant 1: only the graph structure is used.
     Constant,
-    /// The data set's features, or a single 1 where it has none, and behind them what the graph is
-    /// like about a node (FedStar: Tan et al. 2023, section 4.1): the probabilities that a random
-    /// walk that begins there is back after 1, 2, and so on steps, and the degree, one-hot.
+    /// The data set's features (a constant 1 if it has none), followed by structural features
+    /// (FedStar: Tan et al. 2023, section 4.1). These are random-walk return probabilities after 1,
+    /// 2, … steps, and the one-hot degree.
     Structured {
-        /// Steps of the longest walk.
+        /// Number of random-walk steps.
         #[component(default = 16, in = 0..=1_000)]
         walks: u32,
-        /// Columns of the degree: 1 and below, 2, and so on, the last of this degree and above.
+        /// Number of degree columns: ≤ 1, 2, …; the last also covers higher degrees.
         #[component(default = 16, in = 0..=65_535)]
         degrees: u32,
     },
-    /// The data set's features; for a set without any, the degree as above. So one card serves sets
-    /// of both kinds.
+    /// The data set's features, or the one-hot degree if it has none. Allows one card for both
+    /// kinds of data sets.
     FeaturesOrDegree {
-        /// The last column is of this degree and above.
+        /// Degree of the last column, which also covers higher degrees.
         #[component(default = 32, in = 1..=65_535)]
         most: u32,
     },
@@ -173,68 +172,68 @@ impl Inputs {
     }
 }
 
-/// How the numbers that nodes bring are scaled.
+/// Scaling of node features.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Not at all.
+    /// No scaling.
     #[default]
     Raw,
-    /// Every number to mean 0 and variance 1 over the nodes that a client trains on, by each client
-    /// for itself: nothing is sent. A number that is the same for all of these becomes 0. Where
-    /// labels are skewed, what a client scales by may tell the network whose a graph is, and so its
-    /// class.
+    /// Each feature is standardised to mean 0 and variance 1 over the training nodes of each
+    /// client, locally; nothing is sent. Constant features become 0. With label skew, the local
+    /// scale may reveal the client, and so the class.
     Standardised,
-    /// The same over the nodes that all clients train on, so that a scale tells nothing of whose a
-    /// graph is. The first round, which trains nothing, asks the clients of its cohort for the
-    /// number of these nodes and the sum and squares of each number, in 16 bytes a number and 8
-    /// more; mean and variance then come with every model, in 8 bytes a number. With
-    /// `protocol.secure` the server learns the sums over clients alone; a sum above 2^23 does not
-    /// fit there, and its client takes no part. The ledger charges statistics without limit.
+    /// Each feature is standardised over the training nodes of all clients, so that the scale does
+    /// not reveal the client. The first round does not train: its cohort sends node count, sums and
+    /// squares, in 16 bytes per feature plus 8. Mean and variance then accompany every model, in 8
+    /// bytes per feature. With `protocol.secure` the server learns only the totals; a client with a
+    /// sum above 2^23 does not participate. The ledger charges these statistics as unbounded
+    /// privacy loss.
     Federated,
 }
 
-/// Which classes are told apart.
+/// Prediction target.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Those of graphs where a set has such, else those of nodes.
+    /// Graph classes if the data set has them, else node classes.
     #[default]
     Classes,
-    /// Those of the nodes, in a set of graphs too: a client's training graphs train with all their
+    /// Node classes, also in a set of graphs: a client's training graphs train with all their
     /// nodes.
     NodeLabels,
 }
 
-/// Who trains, validates and tests.
+/// Training, validation and test sets.
 #[component(rules)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Split {
-    /// Shares of each client's labelled items, drawn; the rest tests. A client with any item trains
-    /// on at least one, so with one item each nothing tests. A part without items has no scores.
+    /// Random fractions of each client's labelled items; the rest is the test set. Every client
+    /// with items trains on at least one, so with one item per client the test set is empty. Empty
+    /// sets have no metrics.
     #[default]
     Shares {
-        /// The share that trains.
+        /// Training fraction.
         #[component(default = 0.8, above = 0, at_most = 1)]
         train: f64,
-        /// The share that validates; with `train` at most 1.
+        /// Validation fraction; at most 1 together with `train`.
         #[component(default = 0.1)]
         validation: f64,
     },
-    /// What each labelled item is for is drawn once, wherever it is and by itself, as where a whole
-    /// graph is split before it is shared out: shards may overlap, and nobody trains on what
-    /// another tests. A client may get nothing to train on.
+    /// Each labelled item is assigned once, independently, as if the whole graph were split before
+    /// partitioning. Overlapping shards agree: no client trains on another client's test items. A
+    /// client may have no training items.
     Common {
-        /// The probability that it trains.
+        /// Probability of the training set.
         #[component(default = 0.8, above = 0, at_most = 1)]
         train: f64,
-        /// The probability that it validates; with `train` at most 1.
+        /// Probability of the validation set; at most 1 together with `train`.
         #[component(default = 0.1)]
         validation: f64,
     },
-    /// The split that the data set was published with.
+    /// The split published with the data set.
     Published,
-    /// Every labelled item trains, and nothing validates or tests; shards may overlap.
+    /// Every labelled item is used for training; no validation or test set. Shards may overlap.
     All,
 }
 
@@ -251,37 +250,37 @@ pub struct Training {
     #[component(default = 10, in = 1..=100_000)]
     pub epochs: u32,
     /// Batch size; shuffled in each epoch. Without it, full-batch training.
-    #[component(at_least = 1, hint = "leave it out to take all at once")]
+    #[component(at_least = 1, hint = "omit it for full-batch training")]
     pub batch_size: Option<u32>,
     /// Local optimiser.
     pub optimiser: LocalOptimiser,
-    /// The learning rate. The default is for `Sgd`; Adam learns at about a tenth of it.
+    /// Local learning rate. The default is for `Sgd`; Adam needs about a tenth of it.
     #[component(default = 0.1, above = 0, f32, alias = "rate")]
     pub learning_rate: f64,
     /// Weight decay (L2); decoupled with `AdamW`.
     #[component(default = 0.0, at_least = 0, f32)]
     pub weight_decay: f64,
-    /// FedProx' mu: `mu / 2 ‖w − w_global‖²` is added to the loss (Li et al. 2020, equation 2).
+    /// FedProx's mu: `mu / 2 ‖w − w_global‖²` is added to the loss (Li et al. 2020, equation 2).
     #[component(default = 0.0, at_least = 0, f32, alias = "proximal")]
     pub fedprox_mu: f64,
 }
 
-/// How a client follows its gradient.
+/// Local optimiser.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LocalOptimiser {
-    /// Gradient descent.
+    /// Stochastic gradient descent.
     #[default]
     Sgd {
-        /// The share of the last step that is kept.
+        /// Momentum coefficient.
         #[component(default = 0.0, in = 0..1)]
         momentum: f64,
     },
-    /// Adam with betas 0.9 and 0.999 and epsilon 1e-8; decay passes through the moments. A first
-    /// step moves every weight by the rate, whose gradient is 0 but for the decay too: with sparse
-    /// inputs and moments that are new in each round, `AdamW` or `Sgd` learn better.
+    /// Adam with betas 0.9 and 0.999 and epsilon 1e-8; L2 weight decay passes through the moments.
+    /// With sparse inputs and moments reset each round, `AdamW` or `Sgd` train better: the first
+    /// step moves even weights without gradient by the learning rate, due to decay.
     Adam,
-    /// Adam with decoupled decay.
+    /// Adam with decoupled weight decay.
     AdamW,
 }
 
@@ -289,16 +288,16 @@ impl Model {
     /// What ties several settings.
     pub fn rules(&self, rules: &mut Rules) {
         if let Encoder::Gat { heads } = self.encoder {
-            let rule = format!(
-                "must divide hidden, {}, evenly, got {heads}; change either",
-                self.hidden
-            );
+            let rule = format!("must divide hidden ({}), got {heads}; change either", self.hidden);
             rules.require(heads > 0 && self.hidden.is_multiple_of(heads), "encoder.heads", rule);
         }
         if let Encoder::Structured { .. } = self.encoder {
-            let rule = "must be at least 1 with Structured, whose channels end side by side".to_owned();
+            let rule = "must be at least 1 with Structured: the head combines the two channels".to_owned();
             rules.require(self.head_layers > 0, "head_layers", rule);
-            let rule = format!("must be even with Structured, which halves it, got {}", self.hidden);
+            let rule = format!(
+                "must be even with Structured, which splits it into two channels, got {}",
+                self.hidden
+            );
             rules.require(self.hidden.is_multiple_of(2), "hidden", rule);
         }
     }
@@ -352,7 +351,7 @@ impl Split {
         if let Split::Shares { train, validation } | Split::Common { train, validation } = *self {
             // Shares that add up to 1 in decimals may do so a little beyond it in binary.
             let fits = validation >= 0.0 && (train.is_nan() || train + validation <= 1.0 + 1e-12);
-            let rule = format!("must be at least 0 and with train at most 1, got {validation}");
+            let rule = format!("must be at least 0, and at most 1 together with train, got {validation}");
             rules.require(fits, "validation", rule);
         }
     }
@@ -365,8 +364,7 @@ impl Training {
         let doubt = || Broken {
             path: "training.optimiser".to_owned(),
             rule: format!(
-                "Adam divides weight_decay, {}, by its own size: a weight that no input reaches goes to 0 by the rate a step; \
-                 set optimiser: AdamW or Sgd(), or weight_decay: 0",
+                "Adam normalises weight_decay ({}) too: a weight without gradient shrinks to 0 by the learning rate per step; set optimiser: AdamW or Sgd(), or weight_decay: 0",
                 self.weight_decay
             ),
         };
@@ -374,7 +372,7 @@ impl Training {
         let large = || Broken {
             path: "training.learning_rate".to_owned(),
             rule: format!(
-                "{} is large for Adam, whose first steps move every weight by the rate itself; set learning_rate: 0.01",
+                "{} is large for Adam, whose first steps move every weight by the learning rate; set learning_rate: 0.01",
                 self.learning_rate
             ),
         };

@@ -9,14 +9,14 @@ pub const TERMS: &[Term] = &[
     share(
         "accuracy",
         "Accuracy",
-        "Share of the items whose class the server's model predicts, over all clients' items together.",
+        "Accuracy of the global model over the items of all clients.",
     )
     .scored(Answering::Server, Asked::All, Weighed::Items),
     Term::new(
         "loss",
         "Loss",
         Unit::Number,
-        "Mean cross entropy of the server's model, over all clients' items together.",
+        "Mean cross entropy of the global model over the items of all clients.",
         "",
     )
     .from(0.0)
@@ -25,26 +25,26 @@ pub const TERMS: &[Term] = &[
     share(
         "macro_f1",
         "Macro F1",
-        "F1 of the predicted classes, the mean over classes; one that is never predicted counts 0.",
+        "Mean F1 over classes; a class that is never predicted counts 0.",
     )
     .scored(Answering::Server, Asked::All, Weighed::Items),
     share(
         "macro_auc",
         "Macro ROC AUC",
-        "Area under the ROC curve of each class against the rest, the mean over classes; 0.5 is a coin.",
+        "Mean one-vs-rest ROC AUC over classes; 0.5 is chance.",
     )
     .scored(Answering::Server, Asked::All, Weighed::Items),
     share(
         "client_accuracy",
-        "Accuracy of a client",
-        "Accuracy of the server's model on one client's items, the mean over clients whatever they hold.",
+        "Client accuracy",
+        "Accuracy of the global model per client: unweighted mean over clients.",
     )
     .scored(Answering::Server, Asked::Own, Weighed::Clients),
     Term::new(
         "client_loss",
-        "Loss of a client",
+        "Client loss",
         Unit::Number,
-        "Mean cross entropy of the server's model on one client's items, the mean over clients.",
+        "Mean cross entropy of the global model per client: unweighted mean over clients.",
         "",
     )
     .from(0.0)
@@ -53,26 +53,26 @@ pub const TERMS: &[Term] = &[
     share(
         "train_accuracy",
         "Training accuracy",
-        "Accuracy of the server's model on what clients train on, as they see it.",
+        "Accuracy of the global model on the training items, with the clients' local graphs.",
     )
     .scored(Answering::Server, Asked::All, Weighed::Items),
     share(
         "published_test_accuracy",
-        "Accuracy on the published test part",
-        "Accuracy on the test nodes that the data set was published with, with all edges.",
+        "Accuracy on the published test set",
+        "Accuracy on the test nodes of the published split, with all edges.",
     )
     .scored(Answering::Server, Asked::Whole, Weighed::Items),
     share(
         "held_out_accuracy",
-        "Accuracy on nodes that none trains on",
-        "Accuracy on the (published test) nodes that no client trains on, with all edges.",
+        "Accuracy on nodes without training",
+        "Accuracy on the nodes (of the published test set, if any) that no client trains on, with all edges.",
     )
     .scored(Answering::Server, Asked::Whole, Weighed::Items),
     Term::new(
         "published_test_trained",
-        "Published test nodes that train",
+        "Published test nodes used for training",
         Unit::Number,
-        "Share of the published test nodes that some client trains on.",
+        "Fraction of the published test nodes that some client trains on.",
         "",
     )
     .from(0.0)

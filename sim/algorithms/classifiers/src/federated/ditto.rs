@@ -22,11 +22,11 @@ use folkmoot_rounds::Personalisation;
 /// each client to itself.
 #[component(
     name = "Ditto",
-    about = "a global model, and one of each client that is drawn to it (ICML 2021)"
+    about = "Ditto: a global model, and personalised models regularised towards it (ICML 2021)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Ditto {
-    /// Lambda in the paper: how strongly a client's own model is drawn to the global one; times
+    /// Strength of the proximal term towards the global model, lambda in the paper; times
     /// `training.learning_rate` below 2.
     #[component(default = 1.0, at_least = 0, f32)]
     pub strength: f64,
@@ -63,9 +63,8 @@ impl Method for Ditto {
 
     fn rules(&self, params: &Params, rules: &mut Rules) {
         let reach = self.strength * params.training.learning_rate;
-        let rule = format!(
-            "times training.learning_rate must lie below 2, got {reach}: a client's own model would swing ever wider"
-        );
+        let rule =
+            format!("times training.learning_rate must be below 2, got {reach}: personalised models would diverge");
         rules.require(reach < 2.0 || reach.is_nan(), "method.strength", rule);
     }
 }

@@ -29,11 +29,11 @@ use folkmoot_rounds::{Aggregation, Personalisation, Weighting};
 /// averaged.
 #[component(
     name = "FedDyn",
-    about = "averaging with a regulariser that each client keeps up (ICLR 2021)"
+    about = "FedDyn: averaging with a dynamic regulariser at each client (ICLR 2021)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct FedDyn {
-    /// Alpha in the paper.
+    /// Strength of the dynamic regulariser, alpha in the paper.
     #[component(default = 0.1, above = 0, f32)]
     pub strength: f64,
 }
@@ -65,20 +65,19 @@ impl Method for FedDyn {
 
     fn rules(&self, params: &Params, rules: &mut Rules) {
         let Params { training, protocol, .. } = params;
-        let rule = "must be 0 with FedDyn, which pulls to the server's model by method.strength";
+        let rule = "must be 0 with FedDyn: its proximal term is method.strength";
         rules.require(training.fedprox_mu == 0.0, "training.fedprox_mu", rule);
-        let rule =
-            "must be Uniform with FedDyn: what the server keeps is the mean of what clients keep, each counting alike";
+        let rule = "must be Uniform with FedDyn: the server's state is the unweighted mean of the clients' states";
         rules.require(protocol.weighting == Weighting::Uniform, "protocol.weighting", rule);
-        let rule = "must be Synchronous with FedDyn: a round's updates are changes of one model";
+        let rule = "must be Synchronous with FedDyn: all updates of a round must start from one model";
         rules.require(
             protocol.aggregation == Aggregation::Synchronous,
             "protocol.aggregation",
             rule,
         );
-        let rule = "must be Mean with FedDyn: the server adds up what its clients have added up";
+        let rule = "must be Mean with FedDyn: the server's state sums the clients' updates";
         rules.require(protocol.aggregator.is_mean(), "protocol.aggregator", rule);
-        let rule = "must be Average() with FedDyn, which makes the next model itself";
+        let rule = "must be Average() with FedDyn, which has its own server update";
         rules.require(
             protocol.server_optimizer.takes_mean(),
             "protocol.server_optimizer",

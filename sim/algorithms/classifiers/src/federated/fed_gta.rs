@@ -31,39 +31,39 @@ use folkmoot_rounds::{Answers, Personalisation, Travels};
 /// its model.
 #[component(
     name = "FedGta",
-    about = "averaging among clients whose labels lie alike about their graphs (VLDB 2023)"
+    about = "FedGTA: averaging among clients with similar label distributions over their graphs (VLDB 2023)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct FedGta {
-    /// Whose cosine of moments is above this is averaged with.
+    /// Threshold of the cosine similarity of moments; clients above it are averaged.
     #[component(default = 0.5, in = -2..=2)]
     pub similarity: f64,
-    /// Which moments of a class are sent.
+    /// Type of moments sent per class.
     pub moments: Moments,
-    /// How many orders of them.
+    /// Maximum order of the moments.
     #[component(default = 10, in = 1..=100)]
     pub orders: u32,
-    /// How often labels are passed along the edges.
+    /// Number of label-propagation steps.
     #[component(default = 5, in = 0..=1_000)]
     pub steps: u32,
-    /// The share of what neighbours say, a.
+    /// Weight of neighbours in label propagation, a in the paper.
     #[component(default = 0.5, in = 0..=1)]
     pub neighbours: f64,
-    /// What labels are divided by for the confidence.
+    /// Softmax temperature for the confidence.
     #[component(default = 20.0, above = 0)]
     pub temperature: f64,
 }
 
-/// Moments of a class over nodes.
+/// Moments of class probabilities over nodes.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moments {
-    /// Means of powers, and then those of the distance to the mean.
+    /// Raw moments, then central moments.
     #[default]
     Both,
-    /// Means of powers.
+    /// Raw moments.
     Raw,
-    /// Means of powers of the distance to the mean.
+    /// Central moments.
     Central,
 }
 

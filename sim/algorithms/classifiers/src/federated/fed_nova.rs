@@ -34,7 +34,7 @@ use folkmoot_rounds::{Aggregation, Personalisation, Rule, Secure, Travels, Updat
 /// recursion is that of neither.
 #[component(
     name = "FedNova",
-    about = "averaging of updates by how far their steps reach (NeurIPS 2020)"
+    about = "FedNova: averaging of updates normalised by their local steps (NeurIPS 2020)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct FedNova {}
@@ -78,22 +78,22 @@ impl Method for FedNova {
     fn rules(&self, params: &Params, rules: &mut Rules) {
         let Params { training, protocol, .. } = params;
         let is_sgd = matches!(training.optimiser, LocalOptimiser::Sgd { .. });
-        let rule = "must be Sgd(): with FedNova a client must know how far its steps reach, which Adam's do by their gradients";
+        let rule = "must be Sgd() with FedNova: the normalisation of Adam's steps would depend on the gradients";
         rules.require(is_sgd, "training.optimiser", rule);
         let (_, pull) = steps_of(training);
         let rule = format!(
-            "times training.learning_rate must be at most 1 with FedNova, got {pull}; beyond it steps turn back"
+            "times training.learning_rate must be at most 1 with FedNova, got {pull}; larger values reverse steps"
         );
         rules.require(pull <= 1.0 || pull.is_nan(), "training.fedprox_mu", rule);
-        let rule = "must be Fresh with FedNova, whose clients tell how far steps reach that begin without a velocity";
+        let rule = "must be Fresh with FedNova, whose normalisation assumes zero initial momentum";
         rules.require(params.optimiser_state == OptimiserState::Fresh, "optimiser_state", rule);
-        let rule = "must be Synchronous with FedNova: updates are rescaled among those of one round";
+        let rule = "must be Synchronous with FedNova: updates are normalised within one round";
         rules.require(
             protocol.aggregation == Aggregation::Synchronous,
             "protocol.aggregation",
             rule,
         );
-        let rule = "must be Off with FedNova: the server rescales updates one by one by how far their steps reach";
+        let rule = "must be Off with FedNova: the server normalises individual updates";
         rules.require(protocol.secure == Secure::Off, "protocol.secure", rule);
     }
 }

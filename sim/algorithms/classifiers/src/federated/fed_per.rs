@@ -24,12 +24,12 @@ use std::ops::Range;
 /// `start_seed`. Running statistics of shared layers are shared.
 #[component(
     name = "FedPer",
-    about = "shared graph layers, and a head of each client that is never sent (2019)"
+    about = "FedPer: shared graph layers and a personalised head that is never sent (2019)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct FedPer {
-    /// Whether the first graph layer is a client's own, too: where clients' nodes bring different
-    /// numbers, as those of different sets of graphs do.
+    /// Whether the first graph layer is personal, too: for clients with different node features, as
+    /// from different data sets.
     pub own_inputs: bool,
 }
 
@@ -48,12 +48,12 @@ pub struct FedPer {
 /// does so to the bit, running statistics among it. The rest is as with FedPer.
 #[component(
     name = "FedRep",
-    about = "shared graph layers and a head of each client, trained in turns (ICML 2021)"
+    about = "FedRep: shared graph layers and a personalised head, trained alternately (ICML 2021)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct FedRep {
-    /// The last of a round's epochs, which train the shared layers; at most `training.epochs`. With
-    /// 0 these never change.
+    /// Number of final local epochs that train the shared layers; at most `training.epochs`. With 0
+    /// they never change.
     #[component(default = 1, in = 0..=100_000)]
     pub shared_epochs: u32,
 }

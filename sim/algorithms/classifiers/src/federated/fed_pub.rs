@@ -45,18 +45,19 @@ const PRUNED: f32 = 1e-3;
 /// states 0.001 for both.
 #[component(
     name = "FedPub",
-    about = "averaging among clients whose models are alike, and masks of their own (ICML 2023)"
+    about = "FED-PUB: averaging by similarity of client models, with personalised masks (ICML 2023)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct FedPub {
-    /// Tau: 0 averages all alike; 3 and 5 in the authors' scripts, 10 by default in their code.
+    /// Scale of the similarities in the softmax, tau in the paper; 0 averages all equally. The
+    /// authors' scripts use 3 and 5, their code defaults to 10.
     #[component(default = 10.0, in = 0..=1e4)]
     pub similarity_scale: f64,
-    /// Times the sum of the mask's absolute values, added to the loss.
+    /// Weight of the L1 norm of the mask in the loss.
     #[component(default = 0.0, at_least = 0, f32)]
     pub sparsity: f64,
-    /// Times the length of each tensor's way from what was sent, added to the loss from a client's
-    /// second training on.
+    /// Weight of the distance (L2 norm per tensor) to the received model in the loss, from a
+    /// client's second training on.
     #[component(default = 0.0, at_least = 0, f32)]
     pub nearness: f64,
 }
@@ -199,16 +200,16 @@ impl Method for FedPub {
 
     fn rules(&self, params: &Params, rules: &mut Rules) {
         has_own_models(params, rules, "FedPub");
-        let rule = "must not be GinBatchNorm with FedPub: running statistics have no mask";
+        let rule = "must not be GinBatchNorm with FedPub: running statistics cannot be masked";
         let has_statistics = params.model.encoder == Encoder::GinBatchNorm;
         rules.require(!has_statistics, "model.encoder", rule.to_owned());
-        let rule = "must be left out with FedPub, whose steps are over all items";
+        let rule = "must be omitted with FedPub, which trains full-batch";
         rules.require(
             params.training.batch_size.is_none(),
             "training.batch_size",
             rule.to_owned(),
         );
-        let rule = "must be 0 with FedPub, whose pull to what was sent is nearness";
+        let rule = "must be 0 with FedPub: its proximal term is nearness";
         rules.require(
             params.training.fedprox_mu == 0.0,
             "training.fedprox_mu",

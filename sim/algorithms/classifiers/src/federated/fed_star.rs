@@ -29,7 +29,7 @@ use folkmoot_rounds::{Personalisation, Travels};
 /// in both.
 #[component(
     name = "FedStar",
-    about = "a shared channel of structure beside one of each client's own (AAAI 2023)"
+    about = "FedStar: a shared structural channel and a personalised feature channel (AAAI 2023)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct FedStar {}
@@ -59,7 +59,7 @@ impl Method for FedStar {
 
     fn rules(&self, params: &Params, rules: &mut Rules) {
         let is_structured = matches!(params.model.encoder, Encoder::Structured { .. });
-        let rule = "must be Structured() with FedStar, which shares its channel of structure".to_owned();
+        let rule = "must be Structured() with FedStar, which shares the structural channel".to_owned();
         rules.require(is_structured, "model.encoder", rule);
         let Encoder::Structured { structure } = params.model.encoder else {
             return;
@@ -69,7 +69,7 @@ impl Method for FedStar {
             _ => 0,
         };
         let rule = format!(
-            "must be Structured with walks and degrees of {structure} together (model.encoder.structure) with FedStar, got {n}"
+            "must be Structured with walks + degrees = {structure} (model.encoder.structure) with FedStar, got {n}"
         );
         rules.require(n == structure, "inputs", rule);
     }

@@ -21,12 +21,12 @@ const TUNING: Purpose = Purpose(*b"fd-tunes");
 /// programs score that look at a client's model when it has trained.
 #[component(
     name = "FineTuned",
-    about = "federated averaging, then some epochs of each client by itself, as a control"
+    about = "federated averaging followed by local fine-tuning, a baseline"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct FineTuned {
-    /// Passes over a client's training items, from the server's model, before it answers. They take
-    /// no virtual time.
+    /// Local epochs of fine-tuning from the global model before evaluation. They take no simulated
+    /// time.
     #[component(default = 5, in = 0..=100_000)]
     pub epochs: u32,
 }

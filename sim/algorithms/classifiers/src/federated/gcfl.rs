@@ -37,44 +37,45 @@ const SIGNAL: Purpose = Purpose(*b"fd-gcfl ");
 /// `own_inputs` that graph layer does.
 #[component(
     name = "Gcfl",
-    about = "clusters of clients, parted where their updates pull apart (NeurIPS 2021)"
+    about = "GCFL: clustered federated learning that splits clusters with conflicting updates (NeurIPS 2021)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Gcfl {
-    /// ε₁: a cluster is parted only if the mean of its changes is shorter. With 0 none ever is.
+    /// ε₁: a cluster is split only if the norm of its mean update is below this. With 0 no cluster
+    /// is split.
     #[component(default = 0.05, at_least = 0)]
     pub mean_norm: f64,
-    /// ε₂: a cluster is parted only if its longest change is longer.
+    /// ε₂: a cluster is split only if its largest update norm is above this.
     #[component(default = 0.1, at_least = 0)]
     pub longest_norm: f64,
-    /// No cluster is parted in this many first rounds.
+    /// Number of initial rounds without splits.
     #[component(default = 20)]
     pub first_rounds: u32,
-    /// By what clients of a cluster are told to be alike.
+    /// Similarity of clients in a cluster.
     pub by: Comparison,
-    /// Whether the first graph layer is a client's own, too: where clients' nodes bring different
-    /// numbers, as those of different sets of graphs do.
+    /// Whether the first graph layer is personal, too: for clients with different node features, as
+    /// from different data sets.
     pub own_inputs: bool,
 }
 
-/// By what clients of a cluster are told to be alike.
+/// Similarity of clients in a cluster.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// The cosine of their changes in this round, plus 1 (GCFL).
+    /// Cosine similarity of their updates in this round, plus 1 (GCFL).
     #[default]
     Cosine,
-    /// How near sequences of norms of gradients are (GCFL+): the greatest distance by dynamic time
-    /// warping less that of the two. Sequences of all clients begin anew when a cluster is parted.
+    /// Similarity of gradient-norm sequences (GCFL+): the maximum dynamic-time-warping distance
+    /// minus that of the pair. All sequences restart when a cluster is split.
     Gradients {
-        /// How many of the last rounds a sequence has; no cluster is parted before all its clients
-        /// have as many.
+        /// Length of the sequences in rounds; no cluster is split before all its clients have that
+        /// many.
         #[component(default = 5, in = 2..=10_000)]
         rounds: u32,
     },
-    /// The same with norms of changes of the model.
+    /// As `Gradients`, with norms of model updates.
     Changes {
-        /// How many of the last rounds a sequence has.
+        /// Length of the sequences in rounds.
         #[component(default = 5, in = 2..=10_000)]
         rounds: u32,
     },

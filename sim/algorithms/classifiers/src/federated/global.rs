@@ -16,7 +16,7 @@ use folkmoot_rounds::Personalisation;
 /// optimisers and rules are settings.
 #[component(
     name = "Global",
-    about = "one model for all: federated averaging, as a control (AISTATS 2017)"
+    about = "one global model: federated averaging, a baseline (AISTATS 2017)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Global {}

@@ -24,11 +24,11 @@ use folkmoot_rounds::{Personalisation, Rule, Travels, Update, Updates};
 /// model.
 #[component(
     name = "Ifca",
-    about = "several models, each trained by the clients that it fits best (NeurIPS 2020)"
+    about = "IFCA: clustered federated learning, each model trained by the clients with the lowest loss on it (NeurIPS 2020)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Ifca {
-    /// Models, k in the paper.
+    /// Number of clusters (models), k in the paper.
     #[component(default = 2, in = 1..=1_000)]
     pub clusters: u32,
 }
@@ -91,7 +91,7 @@ impl Method for Ifca {
     }
 
     fn rules(&self, params: &Params, rules: &mut Rules) {
-        let why = "a change says nothing of which model it is of";
+        let why = "an update does not identify its model";
         sees_updates(params, rules, "Ifca", why);
     }
 }

@@ -14,7 +14,7 @@ use folkmoot_rounds::{Personalisation, Travels};
 ///
 /// All begin with one model, drawn from the public `start_seed`; in each round that a client takes
 /// part in it trains its own once more.
-#[component(name = "LocalOnly", about = "every client learns by itself, as a control")]
+#[component(name = "LocalOnly", about = "local training without federation, a baseline")]
 #[derive(Clone, Copy, Debug)]
 pub struct LocalOnly {}
 

@@ -80,7 +80,7 @@ pub(super) fn sees_updates(params: &Params, rules: &mut Rules, name: &str, why: 
         "aggregation",
         format!("must be Synchronous with {name}: {why}"),
     );
-    let rule = format!("must be Off with {name}: a sum over clients of several models is one of none");
+    let rule = format!("must be Off with {name}: one masked sum mixes updates of several models");
     require(protocol.secure == Secure::Off, "secure", rule);
     let rule = format!("must be Average() with {name}, which has several models");
     require(protocol.server_optimizer.takes_mean(), "server_optimizer", rule);
@@ -88,9 +88,14 @@ pub(super) fn sees_updates(params: &Params, rules: &mut Rules, name: &str, why: 
 
 /// The same of one whose server has a model for each client.
 pub(super) fn has_own_models(params: &Params, rules: &mut Rules, name: &str) {
-    sees_updates(params, rules, name, "models of clients are made of a round's updates");
+    sees_updates(
+        params,
+        rules,
+        name,
+        "the models of clients are computed from the updates of one round",
+    );
     let protocol = &params.protocol;
-    let rule = format!("must be Mean() with {name}, which weighs updates by itself");
+    let rule = format!("must be Mean() with {name}, which sets its own weights of updates");
     rules.require(protocol.aggregator.is_mean(), "protocol.aggregator", rule);
 }
 

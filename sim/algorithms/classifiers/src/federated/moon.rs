@@ -26,15 +26,15 @@ use folkmoot_rounds::Personalisation;
 /// (`model.head_layers: 2`), of the width of the model; with one layer they are not projected.
 #[component(
     name = "Moon",
-    about = "rows drawn to the server's model and away from the client's last (CVPR 2021)"
+    about = "MOON: model-contrastive training towards the global and away from the previous local model (CVPR 2021)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Moon {
-    /// Mu in the paper: how much the term counts beside the cross entropy. At 0 it is federated
-    /// averaging to the bit.
+    /// Weight of the contrastive term, mu in the paper. With 0, bit-identical to federated
+    /// averaging.
     #[component(default = 1.0, at_least = 0, f32)]
     pub weight: f64,
-    /// What cosines are divided by.
+    /// Temperature of the contrastive term.
     #[component(default = 0.5, above = 0, f32)]
     pub temperature: f64,
 }
@@ -72,7 +72,7 @@ impl Method for Moon {
     }
 
     fn rules(&self, params: &Params, rules: &mut Rules) {
-        let rule = "must be at least 1 with Moon: the rows that it compares are those that a head reads";
+        let rule = "must be at least 1 with Moon, which compares the inputs of the head";
         rules.require(params.model.head_layers > 0, "model.head_layers", rule);
     }
 }

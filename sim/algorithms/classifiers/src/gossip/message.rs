@@ -6,24 +6,25 @@ use folkmoot_rounds::packed::Packed;
 use std::sync::Arc;
 
 messages! {
-    /// From a client to its neighbours. The round stands in the header.
+    /// From a client to its neighbours. The round is in the header.
     pub enum Peer {
-        /// Its model: trained in `Averaging` and `Pairwise`, as the round began in `Dpsgd`.
+        /// The client's model: after training in `Averaging` and `Pairwise`, at the start of the
+        /// round in `Dpsgd`.
         0, "gossip", "model" => Model(weights: Arc<[f32]>),
-        /// `Pairwise`: the model of whoever was sent one, as it was when that came.
+        /// `Pairwise`: the receiver's model at the time the message arrived, in return.
         1, "gossip", "answer" => Answer(weights: Arc<[f32]>),
-        /// Its model as `codec` packs it; numbers that do not learn are behind it, as they are.
+        /// The client's model as compressed by `codec`; non-trainable values follow uncompressed.
         3, "gossip", "packed_model" => PackedModel(weights: Packed),
-        /// `Pairwise`: the answer, packed so.
+        /// `Pairwise`: the answer, compressed likewise.
         4, "gossip", "packed_answer" => PackedAnswer(weights: Packed),
     }
 }
 
 messages! {
-    /// From a client to whoever measures, once it has ended a round.
+    /// From a client to the evaluator, at the end of a round.
     pub enum Up {
-        /// That it has; where the round is evaluated, its model is held up to be looked at, which
-        /// counts no byte.
+        /// Notice of the end of a round. If the round is evaluated, with the client's model
+        /// (measurement only, 0 bytes).
         2, "measurement", "report" => Report(model: Counted<Option<Arc<[f32]>>>),
     }
 }

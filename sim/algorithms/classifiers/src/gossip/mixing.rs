@@ -4,17 +4,17 @@ use folkmoot_draws::{Purpose, Streams, normal};
 use folkmoot_graphs::Graph;
 use folkmoot_parts::component;
 
-/// The weights of a mean over a client's own model and its neighbours'.
+/// Mixing weights of a client's own model and its neighbours'.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
-    /// `1 / (1 + max(d_i, d_j))` for a neighbour, the rest for its own, `d` being numbers of
-    /// neighbours (Metropolis-Hastings, as in Xiao, Boyd & Lall 2005). Symmetric and doubly
-    /// stochastic: an exchange leaves the mean of all models where it is.
+    /// `1 / (1 + max(d_i, d_j))` for a neighbour and the rest for the own model, where `d` is the
+    /// degree (Metropolis-Hastings; Xiao, Boyd & Lall 2005). Symmetric and doubly stochastic: an
+    /// exchange preserves the mean of all models.
     #[default]
     Metropolis,
-    /// `1 / (1 + d_i)` for every neighbour and its own. Where clients have unlike numbers of
-    /// neighbours, those with more count more, and the mean of all models moves.
+    /// `1 / (1 + d_i)` for the own model and each neighbour. With unequal degrees, high-degree
+    /// clients count more, and the mean of all models shifts.
     Uniform,
 }
 

@@ -10,26 +10,26 @@ pub(super) const TERMS: &[Term] = &[
     share(
         "accuracy",
         "Accuracy",
-        "Share of all clients' items whose class a client's own model predicts, the mean over clients.",
+        "Accuracy of each client's model over the items of all clients: mean over clients.",
     )
     .scored(Answering::Own, Asked::All, Weighed::Clients),
     share(
         "worst_accuracy",
         "Accuracy of the worst client",
-        "Share of all clients' items whose class a client's own model predicts, for the client that fares worst.",
+        "Accuracy of the worst client's model over the items of all clients.",
     )
     .scored(Answering::Own, Asked::All, Weighed::Items),
     share(
         "mean_model_accuracy",
         "Accuracy of the mean model",
-        "Share of all clients' items whose class the mean of all models predicts; no client holds it.",
+        "Accuracy of the mean of all models over the items of all clients; no client has this model.",
     )
     .scored(Answering::Mean, Asked::All, Weighed::Items),
     Term::new(
         "consensus_distance",
         "Distance from consensus",
         Unit::Number,
-        "Root mean square over clients of the Euclidean distance of a client's model from the mean of all models.",
+        "Root mean square over clients of the Euclidean distance to the mean of all models.",
         LIAN,
     )
     .from(0.0)
@@ -38,8 +38,7 @@ pub(super) const TERMS: &[Term] = &[
         "spectral_gap",
         "Spectral gap",
         Unit::Number,
-        "1 less the factor by which an exchange shrinks the distance from consensus at least: for one topology with weights of Metropolis, 1 \
-         less the second largest absolute eigenvalue of the mixing matrix; over topologies that change, of the mean square.",
+        "1 minus the worst-case contraction of the distance from consensus per exchange. For a fixed topology with Metropolis weights, 1 minus the second largest absolute eigenvalue of the mixing matrix. For changing topologies, of its mean square.",
         "L. Xiao and S. Boyd, Systems & Control Letters 53, 2004",
     )
     .higher(),
@@ -47,22 +46,22 @@ pub(super) const TERMS: &[Term] = &[
         "link_bytes_most",
         "Bytes on the busiest link",
         Unit::Bytes,
-        "Bytes of payload that arrived along the link that carried most, one way.",
+        "Payload bytes delivered on the busiest directed link.",
         "",
     )
     .lower(),
     Term::new(
         "link_bytes_least",
-        "Bytes on the quietest link",
+        "Bytes on the least used link",
         Unit::Bytes,
-        "Bytes of payload that arrived along the link that carried least of those that carried any, one way.",
+        "Payload bytes delivered on the least used directed link, among links with traffic.",
         "",
     ),
     Term::new(
         "compression",
         "Compression of models",
         Unit::Number,
-        "How many times larger models would be as they are, without the codec that packs them.",
+        "Compression ratio of models: uncompressed size divided by transmitted size.",
         "",
     )
     .from(0.0)
@@ -70,32 +69,32 @@ pub(super) const TERMS: &[Term] = &[
     count(
         "missing_models",
         "Missing models",
-        "Models of neighbours, or answers, that a client waited for in vain; its own took their weight.",
+        "Models or answers of neighbours that did not arrive in time; the client's own model took their weight.",
     ),
     count(
         "late_models",
         "Late models",
-        "Models of neighbours that came when their round was over for the client, and were dropped.",
+        "Models of neighbours that arrived after the client's round had ended, and were dropped.",
     ),
     count(
         "refused_models",
         "Refused models",
-        "Models with a number that is not finite, which count as missing; training has diverged at their clients.",
+        "Models with non-finite values, which count as missing: training diverged at those clients.",
     ),
     count(
         "skipped_rounds",
         "Skipped rounds",
-        "Rounds that clients were left out of, as their neighbours had gone on without them.",
+        "Rounds that clients missed because their neighbours continued without them.",
     ),
     count(
         "repeated_trainings",
         "Repeated trainings",
-        "Trainings that a client began again, as their result should long have been there.",
+        "Trainings that a client restarted because the result was overdue.",
     ),
     count(
         "late_reports",
         "Late reports",
-        "Reports that came to whoever measures when their round had ended there; the model counts in the next.",
+        "Reports that reached the evaluator after it had closed their round; the model counts in the next.",
     ),
 ];
 

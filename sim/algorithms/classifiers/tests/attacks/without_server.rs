@@ -82,7 +82,7 @@ fn nobody_reads_updates_where_there_is_no_server() {
     let broken = gossip(0.01, Attacked::Clients, attacks).broken();
     let paths: Vec<&str> = broken.iter().map(|broken| &*broken.path).collect();
     assert_eq!(paths, ["attacks.1", "attacks.2"]);
-    assert!(broken[0].rule.contains("leave it out"), "{broken:?}");
+    assert!(broken[0].rule.contains("omit it"), "{broken:?}");
     let unasked = Runnable::of(gossip(0.01, Attacked::Mean, Vec::new()))
         .about
         .lints

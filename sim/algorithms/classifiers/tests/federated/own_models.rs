@@ -276,7 +276,7 @@ fn fed_star_shares_what_graphs_are_like_about_their_nodes_and_nothing_else() {
 
     let other = STAR.replace("structure: 4", "structure: 5");
     let said = star("FedStar()", &other).unwrap_err();
-    assert!(said.contains("walks and degrees of 5 together"), "{said}");
+    assert!(said.contains("walks + degrees = 5"), "{said}");
     let said = star("FedStar()", "model: (encoder: Gin)").unwrap_err();
     assert!(
         said.contains("model.encoder") && said.contains("must be Structured()"),

@@ -57,6 +57,6 @@ fn a_scale_comes_with_every_model_and_stays_as_it_is() {
 fn methods_without_a_model_for_all_cannot_carry_a_scale() {
     for method in ["LocalOnly()", "FedNova()", "Gcfl()", "Ifca()", "FedPub()", "FedGta()"] {
         let said = settings(method, "Federated").unwrap_err();
-        assert!(said.contains("behind one model for all"), "{method}: {said}");
+        assert!(said.contains("only with one global model"), "{method}: {said}");
     }
 }

@@ -273,7 +273,7 @@ fn a_codec_that_forgets_is_refused() {
     // is 1.
     let lints = params("codec: Qsgd(levels: 4)").about().lints;
     assert!(
-        lints.len() == 1 && lints[0].path == "codec" && lints[0].rule.contains("up to 1.4 times its own length"),
+        lints.len() == 1 && lints[0].path == "codec" && lints[0].rule.contains("up to 1.4 times its norm"),
         "{lints:?}"
     );
     let buckets = params("codec: Qsgd(levels: 4, bucket: 16)").about().lints;

@@ -51,7 +51,7 @@ fn a_mechanism_of_another_crate_is_listed_explained_shown_and_checked() {
     );
     let said = refused("strategy.representation=Hidden");
     assert!(
-        said.contains("release: must not be Laplace() for rows without bounds"),
+        said.contains("release: must not be Laplace() for unbounded rows"),
         "{said}"
     );
 }

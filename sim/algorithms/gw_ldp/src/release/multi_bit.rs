@@ -11,48 +11,49 @@ use folkmoot_privacy::{self as privacy, Entries, ParameterError};
 /// 0. Needs values in 0..=1.
 #[component(
     name = "MultiBit",
-    about = "the multi-bit encoder (Algorithm 1 of the paper): some entries become random signs, the others 0; needs values in 0..=1"
+    about = "multi-bit encoder (Algorithm 1 of the paper): sampled entries become random signs, the others 0; needs values in 0..=1"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MultiBit {
-    /// Which entries are sampled, and what each may spend.
+    /// Sampling of entries and the epsilon of each.
     pub entries: Sampled,
-    /// The budget.
+    /// Privacy budget.
     pub epsilon: Epsilon,
-    /// Sampled entries, of each row or of the whole; where it is left out
-    /// `max(1, min(width, floor(epsilon / 2.18)))`, the paper's choice.
-    #[component(at_least = 1, hint = "leave it out for the paper's choice")]
+    /// Number of sampled entries, per row or in total (see `entries`). If omitted, the paper's
+    /// choice `max(1, min(width, floor(epsilon / 2.18)))`.
+    #[component(at_least = 1, hint = "omit it for the paper's choice")]
     pub n_sampled: Option<u32>,
-    /// Whether the server turns signs into unbiased estimates before it compares, which is not
-    /// printed.
+    /// Whether the server rectifies the signs to unbiased estimates before comparing graphs; not in
+    /// the paper.
     pub rectify: bool,
 }
 
-/// Which entries the encoder samples.
+/// Sampling of entries by the encoder.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampled {
-    /// `m` in every row, `epsilon / (m n)` each, as in the paper's proof: a graph spends `epsilon`.
+    /// `m` entries per row with `epsilon / (m n)` each, as in the paper's proof: `epsilon` per
+    /// graph.
     #[default]
     Row,
-    /// `m` in the whole matrix, `epsilon / m` each: a graph spends `epsilon`.
+    /// `m` entries of the whole matrix with `epsilon / m` each: `epsilon` per graph.
     Total,
-    /// `m` in the whole matrix, `epsilon / (m n)` each, as in the paper's algorithm: a graph spends
-    /// `epsilon / n`.
+    /// `m` entries of the whole matrix with `epsilon / (m n)` each, as in the paper's algorithm:
+    /// `epsilon / n` per graph.
     #[component(alias = "TotalAsPrinted")]
     TotalAsPublished,
 }
 
-/// The budget of the encoder.
+/// Privacy budget of the encoder.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Epsilon {
-    /// Of a graph: 1 over its number of nodes.
+    /// Epsilon per graph: 1 / number of its nodes.
     #[default]
     InverseSize,
-    /// Of a graph: the same for all.
+    /// Epsilon per graph, equal for all graphs.
     Graph(#[component(required, above = 0, in = 1e-12..=1e12)] f64),
-    /// Of a node: a graph of n nodes spends n times as much.
+    /// Epsilon per node: a graph of n nodes spends n times as much.
     Node(#[component(required, above = 0, in = 1e-12..=1e12)] f64),
 }
 

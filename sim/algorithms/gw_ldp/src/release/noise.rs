@@ -7,7 +7,7 @@ use folkmoot_parts::{Chosen, component};
 use folkmoot_privacy::{self as privacy, NoPrivacy, ParameterError};
 
 /// Nothing: it is sent as it is.
-#[component(name = "Plain", about = "an embedding is sent as it is")]
+#[component(name = "Plain", about = "embeddings are sent unperturbed")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plain {}
 
@@ -15,11 +15,11 @@ pub struct Plain {}
 /// nothing.
 #[component(
     name = "Additive",
-    about = "uniform noise within a radius on every value, as the paper's figures have it; it protects nothing"
+    about = "uniform noise within a radius on every value, as in the paper's figures; no privacy guarantee"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Additive {
-    /// The most that a value is moved.
+    /// Radius: maximum absolute noise per value.
     #[component(required, above = 0, in = 1e-12..=1e12)]
     pub radius: f64,
 }
@@ -28,11 +28,11 @@ pub struct Additive {
 /// nothing.
 #[component(
     name = "Gaussian",
-    about = "Gaussian noise on every value, as the authors' code has it; without a sensitivity it guarantees nothing"
+    about = "Gaussian noise on every value, as in the authors' code; no privacy guarantee, since the sensitivity is not bounded"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gaussian {
-    /// The standard deviation; where it is left out 1 over the number of nodes of the first graph.
+    /// Standard deviation of the noise. If omitted, 1 / number of nodes of the first graph.
     #[component(above = 0, in = 1e-12..=1e12)]
     pub std: Option<f64>,
 }

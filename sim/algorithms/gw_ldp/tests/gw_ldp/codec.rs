@@ -54,7 +54,7 @@ fn what_cannot_be_packed_is_refused() {
     assert!(
         broken
             .iter()
-            .any(|broken| broken.path == "codec" && broken.rule.contains("every number")),
+            .any(|broken| broken.path == "codec" && broken.rule.contains("every value")),
         "{broken:?}"
     );
     let signs = Params {

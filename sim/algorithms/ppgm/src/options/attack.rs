@@ -4,9 +4,10 @@ use super::Choice;
 use folkmoot_parts::{Rules, component};
 use folkmoot_scores::inference::Attackers;
 
-/// What the eavesdropper reads. `g` is a device's message to the other, `o` that to the service; of
-/// a message of several rows the mean is read, but for `AllG`, and that of SimGNN's nodes beside
-/// its graph vector. Where there is no message to the other device, only `o` is read.
+/// What the eavesdropper intercepts: `g` is a device's message to the other device, `o` its message
+/// to the service. Messages of several rows are averaged, except for `AllG`; for SimGNN the mean
+/// node embedding is read together with the graph embedding. Without a message to the other device
+/// only `o` is read.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Intercept {
@@ -17,12 +18,12 @@ pub enum Intercept {
     G,
     /// The message to the service.
     O,
-    /// One of them, by a fair coin for each graph, and not told which.
+    /// One of them, chosen by a fair coin per graph; the attacker does not know which.
     Random,
-    /// Every row of the message to the other device; where it has a row for every node, as `G`.
+    /// Every row of the message to the other device; as `G` if the message has one row per node.
     AllG,
-    /// All that a match sends: every row of both devices' messages, as `AllG`, both messages to the
-    /// service, and the score.
+    /// Everything that a match sends: every row of both devices' messages (as `AllG`), both
+    /// messages to the service, and the score.
     Everything,
 }
 
@@ -49,63 +50,61 @@ impl Intercept {
     }
 }
 
-/// Of what the shadow set is a share.
+/// How the shadow set is drawn.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShadowOf {
-    /// Of the training graphs: the attacker knows variants of most functions.
+    /// From the training graphs: the attacker knows variants of most functions.
     #[default]
     Graphs,
-    /// Of the training graphs as well, but taken function by function: the attacker knows all
-    /// variants of a few.
+    /// From the training graphs, function by function: the attacker knows all variants of a few.
     Classes,
 }
 
-/// The attacker.
+/// Property-inference attack.
 #[component]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attack {
-    /// Which property is inferred, such as `level`; all of them together where it is left out.
+    /// Property to infer, such as `level`; by default all properties jointly.
     pub property: Option<String>,
-    /// What `attack_auc` is measured on; all others have their own name, but for `Everything`,
-    /// which is read only if it is this.
+    /// Interception of `attack_auc`. All others are reported under their own names; `Everything` is
+    /// measured only if chosen here.
     pub intercept: Intercept,
-    /// The share of the training graphs whose properties the attacker knows.
+    /// Fraction of the training graphs whose properties the attacker knows (shadow set).
     #[component(default = 0.1, above = 0, at_most = 1)]
     pub shadow: f64,
-    /// How they are chosen.
+    /// How the shadow set is drawn.
     pub shadow_of: ShadowOf,
-    /// Whether every number is brought to mean 0 and variance 1 over the shadow set before it is
-    /// read.
+    /// Whether to standardise inputs to mean 0 and variance 1 over the shadow set.
     #[component(default = true)]
     pub standardise: bool,
-    /// Linear layers of the attacker's perceptron, of the models' hidden width.
+    /// Number of linear layers of the attacker's perceptron, of the model's hidden width.
     #[component(default = 3, in = 1..=8)]
     pub layers: u32,
-    /// The attacker's epochs.
+    /// Training epochs of the attacker.
     #[component(default = 100, in = 1..=100_000)]
     pub epochs: u32,
-    /// The attacker's rate of Adam.
+    /// Learning rate of the attacker (Adam).
     #[component(default = 0.001, above = 0, in = 1e-8..=10, alias = "rate")]
     pub learning_rate: f64,
-    /// Graphs a step of the attacker.
+    /// Batch size of the attacker, in graphs.
     #[component(default = 32, in = 1..=10_000)]
     pub batch: u32,
-    /// `Last`: the attacker after all its epochs guesses all graphs that validate and test, as the
-    /// text says. `BestValidation`: the attacker after the epoch in which it guesses those that
-    /// validate best guesses those that test.
+    /// `Last`: the attacker after all epochs, scored on validation and test graphs, as in the
+    /// paper. `BestValidation`: the attacker of the epoch with the best validation score, scored on
+    /// test graphs.
     #[component(default = Choice::Last)]
     pub choice: Choice,
-    /// The attack is measured after every so many epochs of training besides; 0: before the first
-    /// and with the chosen model alone.
+    /// Also measure the attack after every this many training epochs; 0: only before the first
+    /// epoch and with the chosen model.
     pub every: u32,
 }
 
-/// Whom every graph of interest meets.
+/// The graph that every target graph is matched with.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partner {
-    /// Itself, as where both clients hold it.
+    /// The graph itself, as when both clients hold it.
     Itself,
     /// One training graph, drawn once, in all matches.
     One,
@@ -121,57 +120,54 @@ impl Partner {
     }
 }
 
-/// Which properties are inferred.
+/// Properties to infer.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inferred {
-    /// That of the plain attacker.
+    /// The property of the basic attack.
     #[default]
     Attacked,
-    /// That, and each part of the joint property by itself, such as the level.
+    /// Also each component of the joint property on its own, such as the level.
     Each,
-    /// Those, and what a decoder would begin with: among which quarter of the training graphs a
-    /// graph falls by its nodes, edges and independent cycles, and by the mean of each feature of
-    /// its nodes.
+    /// Also structural properties: the quartile of a graph among the training graphs by nodes,
+    /// edges and independent cycles, and by the mean of each node feature.
     Structure,
 }
 
-/// Attacks on the chosen model besides the plain one, after training; by default there are none.
+/// Further attacks on the chosen model after training; none by default.
 ///
-/// The messages of one match of every graph are read once. Each share in `shadows` then has its own
-/// attackers, those of `attackers` and the plain one's perceptron stopped early, on every
-/// interception; `attacks.csv` has a row for each, and which was chosen by what its attacker knew.
-/// `leak_auc` is the chosen one's over all interceptions: an eavesdropper may leave unread what
-/// does not help.
+/// The messages of one match per graph are intercepted once. Each fraction in `shadows` has its own
+/// attackers: those of `attackers` and the basic perceptron with early stopping, on every
+/// interception. `attacks.csv` has a row for each and marks the one chosen on the shadow set.
+/// `leak_auc` is the AUC of the chosen attacker over all interceptions.
 #[component(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thorough {
-    /// Shares of the training graphs whose properties are known, each with its own attackers; none:
-    /// no such attack.
+    /// Fractions of the training graphs whose properties are known, each with its own attackers;
+    /// empty: no such attack.
     #[component(above = 0, at_most = 1)]
     pub shadows: Vec<f64>,
-    /// What is read. Of an interception that a model does not allow nothing is said.
+    /// Interceptions to attack; those that a model does not have are skipped.
     #[component(default = vec![Intercept::G, Intercept::O, Intercept::Concat, Intercept::AllG, Intercept::Everything])]
     pub intercepts: Vec<Intercept>,
-    /// Partners whom graphs meet in matches that are read besides, for the plain attacker's
-    /// property: what mixing a new graph into every message to the service hides.
-    /// `leak_auc_o_with_itself` beside `leak_auc_o`.
+    /// Fixed partners for additional matches, for the property of the basic attack: measures the
+    /// protection by mixing with a new graph in every message to the service. Compare
+    /// `leak_auc_o_with_itself` with `leak_auc_o`.
     pub partners: Vec<Partner>,
-    /// Which properties are inferred.
+    /// Properties to infer.
     pub properties: Inferred,
-    /// Who infers.
+    /// Attackers.
     pub attackers: Attackers,
-    /// Whether messages are linked with each other and searched in a corpus of all graphs, by those
-    /// who hold the model.
+    /// Whether to link messages with each other and search them in a corpus of all graphs; the
+    /// attacker holds the model.
     pub linkage: bool,
-    /// Whether arcs and features of nodes are decoded by those who know the plain attacker's shadow
-    /// set: from nodes where they leave, else from the vectors that leave and the places of nodes
-    /// in their order, beside what the places tell by themselves.
+    /// Whether to decode arcs and node features, given the basic attack's shadow set: from node
+    /// embeddings where they are sent, otherwise from the embeddings sent and node indices. The
+    /// baseline uses the indices alone.
     pub decode: bool,
-    /// Whether pairs of a graph with itself, or with another that is the same number for number,
-    /// are left out of a second score of similarity, `similarity_auc_distinct`.
+    /// Whether to add `similarity_auc_distinct`, which excludes pairs of identical graphs.
     pub distinct: bool,
-    /// Whether what was read is kept, as `intercepted.npy`, with what each row is in
+    /// Whether to save the intercepted messages as `intercepted.npy`, with the row descriptions in
     /// `intercepted.csv`.
     pub messages: bool,
 }
@@ -179,11 +175,12 @@ pub struct Thorough {
 impl Thorough {
     fn rules(&self, rules: &mut Rules) {
         let attacks = !self.shadows.is_empty();
-        let rule = "must name what is read where shadows has a share; leave it out for all that a match sends";
+        let rule = "must name an interception if shadows is not empty; leave it out for everything that a match sends";
         rules.require(!(attacks && self.intercepts.is_empty()), "intercepts", rule);
-        let rule = "must leave somebody who infers where shadows has a share: a penalty, a number of neighbours, trees or the network";
+        let rule =
+            "must leave an attacker if shadows is not empty: a penalty, a number of neighbours, trees or the network";
         rules.require(!(attacks && self.attackers.is_empty()), "attackers", rule);
-        let rule = "needs a share in shadows: somebody who infers; leave it out, or set shadows: [1.0]";
+        let rule = "needs a fraction in shadows; leave it out, or set shadows: [1.0]";
         rules.require(attacks || self.partners.is_empty(), "partners", rule);
         let twice = (1..self.partners.len()).any(|at| self.partners[..at].contains(&self.partners[at]));
         rules.require(!twice, "partners", "must name each partner once");

@@ -15,16 +15,16 @@ use folkmoot_parts::{Rules, component};
 /// Byzantine Tolerant Gradient Descent. NIPS 2017, section 4.
 #[component(
     name = "Krum",
-    about = "the updates that lie among their likes: Krum and Multi-Krum (Blanchard et al. 2017)",
+    about = "mean of the updates closest to their neighbours: Krum and Multi-Krum (Blanchard et al. 2017)",
     rules
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Krum {
-    /// So many updates may be wrong.
+    /// Number of Byzantine updates tolerated.
     #[component(default = 1, in = 0..=1_000_000)]
     pub faulty: u32,
-    /// Updates that are chosen; at most `faulty + 1`, so that the least number of updates has as
-    /// many.
+    /// Number of selected updates that are averaged; at most `faulty + 1`. 1 is Krum, more is
+    /// Multi-Krum.
     #[component(default = 1, in = 1..=1_000_000)]
     pub chosen: u32,
 }

@@ -9,7 +9,7 @@ use folkmoot_parts::component;
 ///
 /// H. B. McMahan et al. Communication-Efficient Learning of Deep Networks from Decentralized Data.
 /// AISTATS 2017, algorithm 1.
-#[component(name = "Mean", about = "the weighted mean of the updates (McMahan et al. 2017)")]
+#[component(name = "Mean", about = "weighted mean of the updates (McMahan et al. 2017)")]
 #[derive(Clone, Copy, Debug)]
 pub struct Mean {}
 

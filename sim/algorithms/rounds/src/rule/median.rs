@@ -12,7 +12,7 @@ use folkmoot_parts::component;
 ///
 /// D. Yin, Y. Chen, K. Ramchandran, P. Bartlett. Byzantine-Robust Distributed Learning: Towards
 /// Optimal Statistical Rates. ICML 2018, definition 1.
-#[component(name = "Median", about = "the median of each coordinate (Yin et al. 2018)")]
+#[component(name = "Median", about = "coordinate-wise median (Yin et al. 2018)")]
 #[derive(Clone, Copy, Debug)]
 pub struct Median {}
 

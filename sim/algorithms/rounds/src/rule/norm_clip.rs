@@ -13,13 +13,10 @@ use folkmoot_parts::component;
 ///
 /// Z. Sun, P. Kairouz, A. T. Suresh, H. B. McMahan. Can You Really Backdoor Federated Learning?
 /// 2019, section 3. <https://arxiv.org/abs/1911.07963>
-#[component(
-    name = "NormClip",
-    about = "the weighted mean of changes cut to a length (Sun et al. 2019)"
-)]
+#[component(name = "NormClip", about = "weighted mean of norm-clipped updates (Sun et al. 2019)")]
 #[derive(Clone, Copy, Debug)]
 pub struct NormClip {
-    /// The greatest length of a change.
+    /// Maximum Euclidean norm of an update.
     #[component(default = 1.0, above = 0)]
     pub bound: f64,
 }

@@ -13,13 +13,10 @@ use folkmoot_parts::component;
 ///
 /// D. Yin, Y. Chen, K. Ramchandran, P. Bartlett. Byzantine-Robust Distributed Learning: Towards
 /// Optimal Statistical Rates. ICML 2018, definition 2.
-#[component(
-    name = "TrimmedMean",
-    about = "the mean without the extremes of each coordinate (Yin et al. 2018)"
-)]
+#[component(name = "TrimmedMean", about = "coordinate-wise trimmed mean (Yin et al. 2018)")]
 #[derive(Clone, Copy, Debug)]
 pub struct TrimmedMean {
-    /// The share of the updates that is cut at each end.
+    /// Fraction of the updates trimmed at each end.
     #[component(default = 0.1, in = 0..0.5)]
     pub share: f64,
 }

@@ -9,19 +9,19 @@ use folkmoot_parts::component;
 /// `m ← beta1 m + (1 − beta1) Δ`, `v ← beta2 v + (1 − beta2) Δ²`,
 /// `w ← w + rate m / (sqrt(v) + tau)`, from `m = 0` and `v = tau²`, without bias correction:
 /// FedAdam.
-#[component(name = "Adam", about = "adaptive steps, FedAdam (Reddi et al. 2021)")]
+#[component(name = "Adam", about = "adaptive server optimizer: FedAdam (Reddi et al. 2021)")]
 #[derive(Clone, Copy, Debug)]
 pub struct Adam {
-    /// The rate.
+    /// Server learning rate.
     #[component(default = 0.01, above = 0, alias = "rate")]
     pub learning_rate: f64,
-    /// The decay of the first moment.
+    /// Decay rate of the first moment.
     #[component(default = 0.9, in = 0..1)]
     pub beta1: f64,
-    /// The decay of the second moment.
+    /// Decay rate of the second moment.
     #[component(default = 0.99, in = 0..1)]
     pub beta2: f64,
-    /// The degree of adaptivity.
+    /// Degree of adaptivity: constant added to the denominator.
     #[component(default = 0.001, above = 0)]
     pub tau: f64,
 }
@@ -29,20 +29,20 @@ pub struct Adam {
 /// As [`Adam`], but `v ← v − (1 − beta2) Δ² sign(v − Δ²)`: FedYogi.
 #[component(
     name = "Yogi",
-    about = "as Adam, with a second moment that forgets more slowly, FedYogi (Reddi et al. 2021)"
+    about = "adaptive server optimizer with Yogi's second moment: FedYogi (Reddi et al. 2021)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Yogi {
-    /// The rate.
+    /// Server learning rate.
     #[component(default = 0.01, above = 0, alias = "rate")]
     pub learning_rate: f64,
-    /// The decay of the first moment.
+    /// Decay rate of the first moment.
     #[component(default = 0.9, in = 0..1)]
     pub beta1: f64,
-    /// The decay of the second moment.
+    /// Decay rate of the second moment.
     #[component(default = 0.99, in = 0..1)]
     pub beta2: f64,
-    /// As for [`Adam`].
+    /// Degree of adaptivity: constant added to the denominator.
     #[component(default = 0.001, above = 0)]
     pub tau: f64,
 }

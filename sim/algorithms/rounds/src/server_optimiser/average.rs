@@ -4,10 +4,13 @@ use super::{ServerMoments, ServerOptimiser, add, flush};
 use folkmoot_parts::component;
 
 /// `w ← w + rate Δ`: at the rate 1, FedAvg.
-#[component(name = "Average", about = "a step along the mean change; at the rate 1, FedAvg")]
+#[component(
+    name = "Average",
+    about = "server SGD: adds the mean update times the learning rate; with learning rate 1, FedAvg"
+)]
 #[derive(Clone, Copy, Debug)]
 pub struct Average {
-    /// The rate.
+    /// Server learning rate.
     #[component(default = 1.0, above = 0, alias = "rate")]
     pub learning_rate: f64,
 }
@@ -16,13 +19,13 @@ pub struct Average {
 ///
 /// T.-M. H. Hsu, H. Qi, M. Brown. Measuring the Effects of Non-Identical Data Distribution for
 /// Federated Visual Classification. 2019, section 4.1. <https://arxiv.org/abs/1909.06335>
-#[component(name = "Momentum", about = "server momentum, FedAvgM (Hsu et al. 2019)")]
+#[component(name = "Momentum", about = "server SGD with momentum: FedAvgM (Hsu et al. 2019)")]
 #[derive(Clone, Copy, Debug)]
 pub struct Momentum {
-    /// The rate.
+    /// Server learning rate.
     #[component(default = 1.0, above = 0, alias = "rate")]
     pub learning_rate: f64,
-    /// The share of the last step that is kept.
+    /// Momentum coefficient.
     #[component(default = 0.9, in = 0..1)]
     pub beta: f64,
 }

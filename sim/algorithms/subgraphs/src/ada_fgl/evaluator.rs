@@ -19,26 +19,26 @@ const LI: &str = "Li et al., ICDE 2024";
 pub(super) const TERMS: &[Term] = &[
     Term::new(
         "homophily",
-        "Labels told by neighbours",
+        "Homophily of labels",
         Unit::Number,
-        "Share of a client's hidden training labels that the others tell when they are passed along its edges, the mean over clients.",
+        "Fraction of a client's hidden training labels predicted correctly by label propagation from the others, mean over clients.",
         LI,
     )
     .from(0.0)
     .up_to(1.0),
     Term::new(
         "alike_degree",
-        "Nodes alike",
+        "Similar nodes",
         Unit::Number,
-        "Nodes of its client that a node is joined to because the common model says alike of both, the mean over all nodes.",
+        "Nodes of the same client linked to a node by similar predictions of the global model, mean over all nodes.",
         LI,
     )
     .from(0.0),
     Term::new(
         "own_gain",
-        "Gain by the second step",
+        "Gain of the second step",
         Unit::Number,
-        "Accuracy of a client's own answers less that of the common model on the same items, the mean over clients.",
+        "Accuracy of a client's personalised model minus that of the global model on the same items, mean over clients.",
         "",
     )
     .higher()

@@ -13,7 +13,7 @@ pub(super) const TERMS: &[Term] = &[
         "exchange_bytes",
         "Bytes exchanged before training",
         Unit::Bytes,
-        "Bytes of payload sent in the first round, which exchanges and trains nothing; beside them what its formula says.",
+        "Payload bytes sent in the first round, which exchanges data and trains nothing; compared with the paper's formula.",
         YAO,
     )
     .from(0.0)
@@ -22,33 +22,33 @@ pub(super) const TERMS: &[Term] = &[
     count(
         "one_hop_rows",
         "Rows of one hop",
-        "Over all nodes, the clients that hold a neighbour of it: shares of sums, as the paper's code counts them.",
+        "Number of partial sums: over all nodes, the clients that hold a neighbour, as the paper's code counts them.",
         YAO,
     ),
     count(
         "two_hop_rows",
         "Rows of two hops",
-        "Rows of one hop, and over clients the nodes of others that each borders on.",
+        "Rows of one hop plus, over clients, the adjacent nodes of other clients.",
         YAO,
     ),
     count(
         "shown_to_server",
-        "Nodes shown to the server",
-        "Nodes whose features the server can read: a share of a sum in which a client has this node alone, or what it is sent as it is.",
+        "Nodes revealed to the server",
+        "Nodes whose features the server receives: a client's partial sum over this node alone, or raw features.",
         "",
     )
     .lower(),
     count(
         "shown_to_clients",
-        "Nodes shown to clients",
-        "Nodes whose features another client can tell from the sums it gets less what it holds itself, or is sent as they are.",
+        "Nodes revealed to clients",
+        "Nodes whose features another client can recover from received sums minus its own data, or receives as raw features.",
         "",
     )
     .lower(),
     count(
         "unanswered_clients",
         "Clients without an answer",
-        "Clients that never got all of the exchange, and train on their cut graph.",
+        "Clients that did not complete the exchange and train on their cut graph.",
         "",
     )
     .lower(),

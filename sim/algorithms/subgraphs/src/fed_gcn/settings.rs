@@ -8,35 +8,34 @@ use folkmoot_parts::{Chosen, Rules, component};
 use folkmoot_rounds::{Protocol, Secure, Trains};
 
 /// Why clients cannot be hidden who tell their neighbours something.
-pub(super) const TOLD: &str =
-    "clients also tell rows and sums of their nodes in the first round, which no clip bounds; set hops: 0";
+pub(super) const TOLD: &str = "clients also send rows and sums of their nodes in the first round, which clipping of updates does not bound; set hops: 0";
 
 /// The parameters of FedGCN.
 #[component(
     name = "FedGcn",
-    about = "federated averaging after one exchange of what neighbours at other clients sum up to (NeurIPS 2023)",
+    about = "federated averaging after one exchange of neighbour feature sums between clients (NeurIPS 2023)",
     rules
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Steps along edges from which a client is told: 0 is federated averaging on the cut graph; 1
-    /// gives it the sums of its own nodes, 2 those of the nodes that it borders on as well. Where
-    /// there is something to tell, the first round exchanges it and trains nothing.
+    /// Number of hops exchanged across clients. 0: federated averaging on the cut graph; 1: sums
+    /// for a client's own nodes; 2: also sums for adjacent nodes of other clients. If above 0, the
+    /// first round exchanges data and trains nothing.
     #[component(default = 2, in = 0..=2)]
     pub hops: u32,
-    /// What is told.
+    /// Data exchanged before training.
     pub carries: Carries,
-    /// What a neighbour counts in a sum.
+    /// Weights of neighbours in a sum.
     pub weights: Weights,
-    /// Who tells whom.
+    /// Route of the exchange.
     pub between: Between,
-    /// What of its sums a client sends to the server; without effect among peers, with features and
+    /// Sums that a client uploads to the server; no effect with `between: Peers`, with features or
     /// under secure aggregation.
     pub upload: Upload,
-    /// How what is told is sent: as it is, or with fewer bits a number. Under secure aggregation
-    /// masked sums go as they are, and answers by this.
+    /// Codec of the exchange: uncompressed, or fewer bits per number. Under secure aggregation
+    /// masked sums are sent uncompressed and only answers are encoded.
     pub codec: Chosen<dyn Codec>,
-    /// The network; where sums are told, its graph layers are graph convolutions.
+    /// Network; its graph layers must be graph convolutions if sums are exchanged.
     pub model: Model,
     /// Local training: epochs, batch size, optimiser.
     pub training: Training,
@@ -46,54 +45,54 @@ pub struct Params {
     pub split: Split,
     /// Rounds: aggregation, server optimizer, privacy, codecs.
     pub protocol: Protocol,
-    /// Who asks, when the run is over, what the training has given away; clients answer from what
-    /// they hold and were told.
+    /// Attacks on the trained model after the run; clients evaluate it on their data and what they
+    /// received.
     pub attacks: Vec<Chosen<dyn Attack>>,
 }
 
-/// What is told.
+/// Data exchanged before training.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carries {
-    /// What neighbours sum up to, as the paper has it.
+    /// Sums over neighbours, as in the paper.
     #[default]
     Sums,
-    /// The features and neighbours of single nodes, as the authors' code has it.
+    /// Features and neighbours of individual nodes, as in the authors' code.
     Features,
 }
 
-/// What a neighbour counts in a sum; without effect with features.
+/// Weights of neighbours in a sum; no effect with features.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
-    /// As in a graph convolution, by the degrees of the whole graph.
+    /// As in a graph convolution, normalised by the degrees of the whole graph.
     #[default]
     Normalised,
-    /// One, as in FedGraph; layers behind the first go by the degrees that a client knows.
+    /// Weight 1, as in FedGraph; later layers use the degrees that a client knows.
     Plain,
 }
 
-/// Who tells whom.
+/// Route of the exchange.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Between {
-    /// Clients tell the server, which answers.
+    /// Clients send to the server, which answers.
     #[default]
     Server,
-    /// Clients tell those whom they border on; the server hears only that they are ready.
+    /// Clients send directly to adjacent clients; the server only learns that they are ready.
     Peers,
 }
 
-/// What of its sums a client sends to the server.
+/// Sums that a client uploads to the server.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Upload {
-    /// Its share of each sum that it has a part in.
+    /// Its partial sum for each node with a contribution of the client.
     #[default]
     Rows,
-    /// Of these only such as more than one client has a part in and needs.
+    /// Only partial sums that several clients contribute to or need.
     Border,
-    /// Its share of the sums of all nodes of the graph, zeros and all, as FedGraph does.
+    /// Its partial sums for all nodes of the graph, including zeros, as FedGraph does.
     Dense,
 }
 
@@ -101,21 +100,21 @@ impl Params {
     /// What ties several settings.
     fn rules(&self, rules: &mut Rules) {
         let sums = self.hops > 0 && self.carries == Carries::Sums;
-        let rule =
-            "must be Gcn where sums are told, which its first layer begins with; or set carries: Features or hops: 0";
+        let rule = "must be Gcn if sums are exchanged, since they are the input of its first layer; or set carries: Features or hops: 0";
         rules.require(
             !sums || self.model.encoder == Encoder::Gcn,
             "model.encoder",
             rule.to_owned(),
         );
         let features = self.hops > 0 && self.carries == Carries::Features;
-        let rule = "must be at most 1 where features go among peers, who know nothing of the neighbours of their neighbours; or set between: Server";
+        let rule = "must be at most 1 if peers exchange features, since they do not know two-hop neighbours; or set between: Server";
         rules.require(
             !features || self.between == Between::Server || self.hops < 2,
             "hops",
             rule.to_owned(),
         );
-        let rule = "must be Off where features go to the server, which cannot be added up; or set carries: Sums";
+        let rule =
+            "must be Off if features go to the server, since they cannot be aggregated as sums; or set carries: Sums";
         let is_hidden = features && self.between == Between::Server && self.protocol.secure != Secure::Off;
         rules.require(!is_hidden, "protocol.secure", rule.to_owned());
         codec::require(&self.codec, "codec", rules);

@@ -18,7 +18,7 @@ pub(super) const TERMS: &[Term] = &[
         "whole_accuracy",
         "Accuracy on the whole graph",
         Unit::Number,
-        "Share of the items whose class the server's model predicts with all edges and no made neighbours, over all clients' items together, as the paper has it.",
+        "Fraction of all clients' items classified correctly by the server's model with all edges and no generated neighbours, as in the paper.",
         ZHANG,
     )
     .from(0.0)
@@ -29,33 +29,33 @@ pub(super) const TERMS: &[Term] = &[
         "generator_bytes",
         "Bytes of generators",
         Unit::Bytes,
-        "Bytes of payload of generators, embeddings and gradients before any classifier is trained; beside them what the formula says, where bytes do not depend on numbers.",
+        "Payload bytes of generators, embeddings and gradients before classifier training; compared with the formula if sizes do not depend on values.",
         ZHANG,
     )
     .from(0.0)
     .lower(),
     count(
         "generator_parameters",
-        "Numbers of a generator",
-        "Numbers of the layers that make features of embeddings: what each such message carries.",
+        "Parameters of a generator",
+        "Parameters of the feature decoder, which each generator message carries.",
     )
     .lower(),
     Term::new(
         "generator_times_model",
         "Generator over model",
         Unit::Number,
-        "How many times as many numbers a generator has as the model that is trained with what it makes.",
+        "Ratio of the generator's parameter count to that of the classifier.",
         "",
     )
     .from(0.0)
     .lower(),
     count("cut_edges", "Cut edges", "Edges between nodes of two clients."),
-    count("made_neighbours", "Made neighbours", "Neighbours that generators have made, over all clients."),
+    count("made_neighbours", "Generated neighbours", "Neighbours generated at all clients."),
     Term::new(
         "predicted_missing",
-        "Neighbours said to be missing",
+        "Predicted missing neighbours",
         Unit::Number,
-        "How many neighbours generators say that a node lacks, the mean over nodes that are not hidden; beside it how many are.",
+        "Predicted number of missing neighbours per node, mean over nodes that are not hidden; compared with the true number.",
         "",
     )
     .from(0.0),
@@ -63,16 +63,16 @@ pub(super) const TERMS: &[Term] = &[
         "generator_loss",
         "Loss of generators",
         Unit::Number,
-        "Loss at its client of a generator in its last step, the mean over clients; beside it that in the last step alone, before others had a say.",
+        "Local loss of a generator in its last step, mean over clients; compared with the last step before federated training.",
         "",
     )
     .from(0.0)
     .lower(),
     Term::new(
         "feature_error",
-        "Error of made features",
+        "Error of generated features",
         Unit::Number,
-        "Mean squared error of a made neighbour's features to those of the nearest neighbour that its node was hidden, over training nodes; beside it that of the client's mean row.",
+        "Mean squared error between a generated neighbour's features and the nearest hidden neighbour's, over training nodes; compared with the client's mean features.",
         "",
     )
     .from(0.0)
@@ -80,7 +80,7 @@ pub(super) const TERMS: &[Term] = &[
     count(
         "unanswered_clients",
         "Clients without an answer",
-        "Clients that never got through the exchange, and train on their cut graph.",
+        "Clients that did not complete the exchange and train on their cut graph.",
     )
     .lower(),
 ];

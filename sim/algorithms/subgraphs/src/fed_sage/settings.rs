@@ -9,19 +9,19 @@ use folkmoot_parts::{Chosen, Rules, component};
 use folkmoot_rounds::{Protocol, Secure, Trains, Weighting};
 
 /// Why clients cannot be hidden who train generators.
-pub(super) const TOLD: &str = "clients also tell generators, embeddings and gradients in the first round, which no clip bounds; set generator: Off";
+pub(super) const TOLD: &str = "clients also send generators, embeddings and gradients in the first round, which clipping of updates does not bound; set generator: Off";
 
 /// The parameters of FedSage.
 #[component(
     name = "FedSage",
-    about = "federated averaging of GraphSAGE on the pieces of a cut graph, as they are or mended by generated neighbours (NeurIPS 2021)",
+    about = "federated averaging of GraphSAGE on subgraphs, optionally with generated missing neighbours (NeurIPS 2021)",
     rules
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Whether clients make up neighbours for their nodes before they train.
+    /// Whether clients generate missing neighbours before training.
     pub generator: Generator,
-    /// The network that all train.
+    /// Network trained by all clients.
     #[component(default = Model { encoder: Encoder::Sage, hidden: 64, dropout: 0.5, ..Model::default() })]
     pub model: Model,
     /// Local training: epochs, batch size, optimiser.
@@ -29,82 +29,80 @@ pub struct Params {
     pub training: Training,
     /// Node features.
     pub inputs: Inputs,
-    /// Who trains, validates and tests, in both phases. A generator hides nodes that validate.
+    /// Training, validation and test sets of both phases. A generator hides validation nodes.
     #[component(default = Split::Shares { train: 0.6, validation: 0.2 })]
     pub split: Split,
-    /// Rounds: aggregation, server optimizer, privacy, codecs. With a generator the first trains no
-    /// classifier.
+    /// Rounds: aggregation, server optimizer, privacy, codecs. With a generator, the first round
+    /// trains no classifier.
     #[component(default = Protocol { rounds: 50, weighting: Weighting::Uniform, ..Protocol::default() })]
     pub protocol: Protocol,
-    /// Who asks, when the run is over, what the training has given away; clients answer from what
-    /// they hold and have made up.
+    /// Attacks on the trained model after the run; clients evaluate it on their data and generated
+    /// neighbours.
     pub attacks: Vec<Chosen<dyn Attack>>,
 }
 
-/// Whether clients make up neighbours for their nodes before they train.
+/// Whether clients generate missing neighbours before training.
 #[component]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Generator {
-    /// They do not: FedSage, which is federated averaging on the cut graph.
+    /// No generated neighbours: FedSage, federated averaging on the cut graph.
     #[default]
     Off,
-    /// Each trains a generator of missing neighbours (NeighGen), by itself and then by what it
-    /// makes of its rows at other clients, and fills its graph: FedSage+.
+    /// FedSage+: each client trains a generator of missing neighbours (NeighGen), first locally and
+    /// then with gradients from other clients, and completes its graph.
     Trained {
-        /// The share of the validation nodes that a client hides from itself, to learn what is
-        /// missing.
+        /// Fraction of the validation nodes that a client hides to train the generator.
         #[component(default = 0.5, in = 0..=1)]
         hidden_portion: f64,
-        /// The most neighbours that are made for a node. With 0 none is, and nothing is exchanged.
+        /// Maximum number of neighbours generated per node; 0: none, and nothing is exchanged.
         #[component(default = 5, in = 0..=64)]
         num_pred: u32,
-        /// The width of the first layers of the encoder and of the classifier that the generator
-        /// learns with.
+        /// Width of the first layer of the encoder and of the classifier trained with the
+        /// generator.
         #[component(default = 32, in = 1..=4_096)]
         encoder_hidden: u32,
-        /// Numbers of a node's embedding.
+        /// Dimension of a node embedding.
         #[component(default = 128, in = 1..=4_096)]
         latent: u32,
-        /// The width of the first layer that makes features of an embedding.
+        /// Width of the first layer of the feature decoder.
         #[component(default = 256, in = 1..=65_536)]
         first_width: u32,
-        /// The width of the second.
+        /// Width of the second layer of the feature decoder.
         #[component(default = 2_048, in = 1..=65_536)]
         second_width: u32,
-        /// The standard deviation of the noise that is added to an embedding before features are
-        /// made of it.
+        /// Standard deviation of the noise added to an embedding before decoding.
         #[component(default = 1.0, at_least = 0, f32)]
         noise: f64,
-        /// The weight of the loss of counts.
+        /// Weight of the loss of neighbour counts.
         #[component(default = 1.0, at_least = 0, f32)]
         a: f64,
-        /// The weight of the loss of features, at the client and at others.
+        /// Weight of the feature loss, local and at other clients.
         #[component(default = 1.0, at_least = 0, f32)]
         b: f64,
-        /// The weight of the loss of classes on the mended graph.
+        /// Weight of the classification loss on the completed graph.
         #[component(default = 1.0, at_least = 0, f32)]
         c: f64,
-        /// Steps over all training nodes that a client makes by itself.
+        /// Local full-batch steps of the generator.
         #[component(default = 20, in = 0..=100_000)]
         epochs: u32,
-        /// Steps with the other clients after that, each of which sends a generator to all of them
-        /// and a gradient back; with 0 a generator knows its own client alone.
+        /// Federated steps after that: in each step every client sends its generator to all others
+        /// and receives a gradient. With 0 a generator is trained locally only.
         #[component(default = 20, in = 0..=100_000)]
         steps: u32,
-        /// Adam's rate.
+        /// Learning rate (Adam).
         #[component(default = 0.001, above = 0, f32, alias = "rate")]
         learning_rate: f64,
-        /// Times the weight, added to its gradient.
+        /// Weight decay (L2).
         #[component(default = 0.0001, at_least = 0, f32)]
         weight_decay: f64,
-        /// The probability that a hidden number is dropped in a step.
+        /// Dropout probability in training.
         #[component(default = 0.5, in = 0..1)]
         dropout: f64,
-        /// How generators, embeddings and gradients are sent: as they are, or with fewer bits a
-        /// number; numbers of neighbours go as they are. A gradient that is packed takes the bytes
-        /// that are counted of it, where one as it is is held as its factors: at the authors' size
-        /// on Cora 30 MB each with Half, of which twenty clients have 380 in a step, and the server
-        /// reads those of one generator at once, of 61 MB each.
+        /// Codec of generators, embeddings and gradients; neighbour counts are sent uncompressed.
+        /// Memory: an encoded gradient takes its encoded size, an uncompressed one is held as
+        /// factors. At the authors' size on Cora an encoded gradient takes 30 MB with Half, and
+        /// twenty clients send 380 per step. The server decodes all gradients of one generator at
+        /// once, 61 MB each.
         codec: Chosen<dyn Codec>,
     },
 }
@@ -113,10 +111,10 @@ impl Params {
     /// What ties several settings.
     fn rules(&self, rules: &mut Rules) {
         let has_generator = matches!(self.generator, Generator::Trained { num_pred: 1.., .. });
-        let rule = "must be Off with a generator, whose gradients the server adds up one by one; or set generator: Off";
+        let rule = "must be Off with a generator, since the server sums individual gradients; or set generator: Off";
         let is_plain = self.protocol.secure == Secure::Off;
         rules.require(!has_generator || is_plain, "protocol.secure", rule.to_owned());
-        let rule = "must read edges, which Mlp does not, where a generator makes neighbours; or set generator: Off";
+        let rule = "must use edges, which Mlp does not, with a generator of neighbours; or set generator: Off";
         let reads_edges = self.model.encoder != Encoder::Mlp;
         rules.require(!has_generator || reads_edges, "model.encoder", rule.to_owned());
         codec::require(&self.generator.codec(), "generator.codec", rules);

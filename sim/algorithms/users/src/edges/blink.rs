@@ -17,35 +17,35 @@ use folkmoot_parts::component;
 use folkmoot_privacy::{NoisyCounts, SparseBits};
 use rayon::prelude::*;
 
-/// Bits by randomised response and a noisy degree, and what the server believes of every pair by
-/// Bayes' rule.
+/// Randomised response on bits and a noisy degree; the server computes the posterior of every pair
+/// by Bayes' rule.
 #[component(
     name = "Blink",
-    about = "noisy bits and degrees, and a posterior of every pair at the server (CCS 2023)"
+    about = "randomised neighbour lists and noisy degrees, with a posterior per pair at the server (CCS 2023)"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Blink {
-    /// The budget of one bit of one list, for degree and bits together.
+    /// Privacy budget ε of one bit of one neighbour list, for degree and bits together.
     #[component(default = 4.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon: f64,
-    /// The share of it that the degree takes, delta in the paper; most where epsilon is small.
+    /// Fraction of the budget for the degree (delta in the paper); matters most at small ε.
     #[component(default = 0.1, above = 0, below = 1)]
     pub degree_share: f64,
-    /// What the server learns on.
+    /// Graph that the server trains on.
     pub graph: Graph,
 }
 
-/// Which pairs a server learns on, by what it believes of them.
+/// Graph that the server trains on, from the posterior of pairs.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Graph {
-    /// Those that are likelier joined than not.
+    /// Pairs with a posterior above 1/2, unweighted.
     #[default]
     Hard,
-    /// All, each weighed by how likely it is joined.
+    /// All pairs, weighted by their posterior.
     Soft,
-    /// As many as there should be, the likeliest, each weighed so; all that are as likely as the
-    /// last.
+    /// The most likely pairs, as many as expected edges, weighted by their posterior; ties with the
+    /// last are included.
     Hybrid,
 }
 

@@ -21,17 +21,18 @@ use folkmoot_privacy::{NoisyCounts, SparseBits};
 
 const STAYS: Purpose = Purpose(*b"us-stays");
 
-/// Randomised response of which a user tells as many as it has neighbours, 4 bytes each.
+/// Degree-preserving randomised response: the expected number of reported neighbours is the user's
+/// degree; 4 bytes each.
 #[component(
     name = "Dprr",
     about = "degree-preserving randomised response on a user's list of neighbours (Hidano & Murakami)"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dprr {
-    /// The budget of one bit of one list, for degree and bits together.
+    /// Privacy budget ε of one bit of one neighbour list, for degree and bits together.
     #[component(default = 4.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon: f64,
-    /// The share of it that the degree takes.
+    /// Fraction of the budget for the degree.
     #[component(default = 0.1, above = 0, below = 1)]
     pub degree_share: f64,
 }

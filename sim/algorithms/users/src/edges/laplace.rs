@@ -10,16 +10,16 @@ use folkmoot_privacy::NoisyCounts;
 /// At most so many users, whose numbers are 576 MB.
 const MAX_USERS: u32 = 12_000;
 
-/// Laplace noise of scale `1 / epsilon` on every bit of a user's list, 4 bytes each. The server
-/// takes as many pairs for edges as all numbers together say, those with the largest sums (as
-/// LapGraph does with its own count; Wu et al., S&P 2022).
+/// Laplace noise of scale `1 / epsilon` on every bit of a user's neighbour list, 4 bytes each. The
+/// server keeps the pairs with the largest sums, as many as the total of all reports estimates
+/// (LapGraph with its own count; Wu et al., S&P 2022).
 #[component(
     name = "LaplaceEdges",
     about = "Laplace noise on every bit of a user's list of neighbours"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaplaceEdges {
-    /// The budget of one bit of one list.
+    /// Privacy budget ε of one bit of one neighbour list.
     #[component(default = 4.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon: f64,
 }

@@ -6,8 +6,8 @@ use crate::own::OwnEdges;
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::component;
 
-/// The server knows the edges from the start, as the owner of a network does; users say nothing of
-/// them.
+/// The server knows the edges from the start, like the operator of a social network; users do not
+/// report them.
 #[component(name = "PublicEdges", about = "the server knows the edges (LPGNN)")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PublicEdges {}

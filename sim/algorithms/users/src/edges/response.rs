@@ -9,32 +9,32 @@ use folkmoot_engine::prelude::*;
 use folkmoot_parts::component;
 use folkmoot_privacy::SparseBits;
 
-/// Each bit of a user's list is told the other way round with probability `1 / (1 + e^epsilon)`: at
-/// epsilon 1 more than a quarter of all pairs become edges. A report has a bit for each other user,
-/// `ceil((n − 1) / 8)` bytes.
+/// Each bit of a user's neighbour list is flipped with probability `1 / (1 + e^epsilon)`: at ε = 1
+/// more than a quarter of all pairs become edges. A report takes `ceil((n − 1) / 8)` bytes, one bit
+/// per other user.
 #[component(
     name = "EdgeResponse",
     about = "randomised response on every bit of a user's list of neighbours"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EdgeResponse {
-    /// The budget of one bit of one list.
+    /// Privacy budget ε of one bit of one neighbour list.
     #[component(default = 4.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon: f64,
-    /// Which bits are told.
+    /// Bits that users report.
     pub lists: Lists,
 }
 
-/// Which bits of all lists are told.
+/// Bits that users report.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lists {
-    /// All: everybody answers for all others, and the graph has an arc to each that a user names.
-    /// An edge is told twice, so it costs twice.
+    /// All bits: every user reports on all others, and the graph has an arc to each reported user.
+    /// An edge is reported twice and costs twice.
     #[default]
     Both,
-    /// Of each pair the one in the list of the user with the lower number, so that an edge is told
-    /// once; the graph has it both ways.
+    /// One bit per pair, from the user with the lower id, so that an edge is reported once; the
+    /// graph is undirected.
     Triangle,
 }
 

@@ -5,8 +5,9 @@ use crate::own::OwnFeatures;
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::component;
 
-/// They are sent as they are: places of those that are not 0 and then their values, 8 bytes each.
-#[component(name = "ClearFeatures", about = "features are sent as they are")]
+/// Features are sent unprotected: indices of the non-zero features, then their values, 8 bytes
+/// each.
+#[component(name = "ClearFeatures", about = "features sent without protection")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClearFeatures {}
 

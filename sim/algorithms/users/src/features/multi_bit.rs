@@ -15,18 +15,18 @@ use folkmoot_parts::component;
 use folkmoot_privacy::multi_bit::recommended_entries;
 use folkmoot_privacy::{Entries, MultiBit, ParameterError};
 
-/// A few coordinates of each user, drawn, become random signs (LPGNN).
+/// A few sampled coordinates of each user become random signs (LPGNN).
 #[component(
     name = "MultiBitFeatures",
-    about = "a few drawn coordinates of a user become random signs (LPGNN, CCS 2021)"
+    about = "random signs for a few sampled coordinates of a user (LPGNN, CCS 2021)"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MultiBitFeatures {
-    /// The budget of all features of a user.
+    /// Privacy budget ε of all features of a user.
     #[component(default = 1.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon: f64,
-    /// Coordinates that are drawn; where it is left out `max(1, min(d, floor(epsilon / 2.18)))` of
-    /// d, which makes the variance least.
+    /// Number of sampled coordinates; by default `max(1, min(d, floor(epsilon / 2.18)))` of d,
+    /// which minimises the variance.
     #[component(at_least = 1)]
     pub n_sampled: Option<u32>,
 }
@@ -34,11 +34,11 @@ pub struct MultiBitFeatures {
 /// Every coordinate of each user becomes a random sign.
 #[component(
     name = "OneBitFeatures",
-    about = "every coordinate of a user becomes a random sign (Ding et al., NIPS 2017)"
+    about = "random signs for every coordinate of a user (Ding et al., NIPS 2017)"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OneBitFeatures {
-    /// The budget of all features of a user, which they share evenly.
+    /// Privacy budget ε of all features of a user, divided evenly among them.
     #[component(default = 1.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon: f64,
 }

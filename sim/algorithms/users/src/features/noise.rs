@@ -10,23 +10,23 @@ use folkmoot_privacy::{Gaussian, Mechanism, NoisyCounts};
 #[component(name = "LaplaceFeatures", about = "Laplace noise on every feature of a user")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaplaceFeatures {
-    /// The budget of all features of a user.
+    /// Privacy budget ε of all features of a user.
     #[component(default = 1.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon: f64,
 }
 
-/// Normal noise on every feature, calibrated exactly to the L2 sensitivity `(high − low) √d` (Balle
-/// & Wang 2018).
+/// Gaussian noise on every feature, calibrated exactly to the L2 sensitivity `(high − low) √d`
+/// (Balle & Wang 2018).
 #[component(
     name = "GaussianFeatures",
     about = "Gaussian noise on every feature of a user, the analytic Gaussian mechanism"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GaussianFeatures {
-    /// The budget of all features of a user.
+    /// Privacy budget ε of all features of a user.
     #[component(default = 1.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon: f64,
-    /// The probability beside it.
+    /// Privacy parameter δ.
     #[component(default = 1e-10, above = 0, below = 1)]
     pub delta: f64,
 }

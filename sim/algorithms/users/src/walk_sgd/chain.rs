@@ -5,55 +5,54 @@ use folkmoot_draws::{SimRng, bernoulli, index, unit};
 use folkmoot_graphs::Graph;
 use folkmoot_parts::component;
 
-/// How a walk chooses its next client.
+/// Transition rule of a walk.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Chain {
-    /// To a neighbour with `1 / (1 + max(d_u, d_v))`, `d` being numbers of neighbours, and stays
-    /// otherwise: in the long run everybody is visited alike.
+    /// Moves to a neighbour with probability `1 / (1 + max(d_u, d_v))` (`d`: number of neighbours),
+    /// otherwise stays. The stationary distribution is uniform.
     #[default]
     MaxDegree,
-    /// Proposes a neighbour, each alike, and goes there with `min(1, d_u π_v / (d_v π_u))`
-    /// (Metropolis-Hastings): in the long run clients are visited in proportion to their importance
-    /// `π`.
+    /// Metropolis-Hastings: proposes a uniform neighbour and accepts with probability `min(1, d_u
+    /// π_v / (d_v π_u))`. The stationary distribution is the importance `π`.
     Metropolis {
-        /// How important clients are.
+        /// Importance of clients.
         importance: Importance,
     },
 }
 
-/// How important clients are, which everybody knows.
+/// Importance of clients, known to all.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Importance {
-    /// All alike.
+    /// Equal for all.
     #[default]
     Uniform,
-    /// By the number of neighbours.
+    /// Proportional to the number of neighbours.
     Degree,
-    /// A few are more important than all others.
+    /// Higher for a few clients.
     Few {
-        /// Every so many clients one is, from client 0 on.
+        /// Interval: one in every this many clients is important, starting with client 0.
         #[component(default = 10, in = 2..=1_000_000)]
         every: u32,
-        /// So many times as much as another.
+        /// Importance relative to the other clients.
         #[component(default = 100.0, in = 1e-6..=1e6)]
         factor: f64,
     },
 }
 
-/// Jumps, which free a walk from where it would stay: so many hops to neighbours, each alike,
-/// without a step of learning in between.
+/// Random jumps against entrapment: a number of hops to uniform neighbours without training steps
+/// in between.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jumps {
-    /// The probability that a walk jumps, p_J.
+    /// Jump probability p_J.
     #[component(default = 0.1, in = 0..=1)]
     pub prob: f64,
-    /// The probability that a jump ends after a hop, p_d: hops are geometric.
+    /// Probability p_d that a jump ends after a hop; the number of hops is geometric.
     #[component(default = 0.5, above = 0, at_most = 1)]
     pub end_prob: f64,
-    /// Hops of a jump at most.
+    /// Maximum number of hops of a jump.
     #[component(default = 10, in = 1..=65_535)]
     pub most: u32,
 }

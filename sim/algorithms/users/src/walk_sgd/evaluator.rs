@@ -18,9 +18,9 @@ const CYFFERS: &str = "Cyffers, Bellet & Upadhyay, ICML 2024";
 pub(super) const TERMS: &[Term] = &[
     Term::new(
         "visit_distance",
-        "Distance from the visits meant",
+        "Distance from the stationary distribution",
         Unit::Share,
-        "Half the sum over clients of how far the share of steps made there lies from what the chain visits in the long run.",
+        "Total variation distance between the visit frequencies and the stationary distribution of the chain.",
         "",
     )
     .lower(),
@@ -28,16 +28,23 @@ pub(super) const TERMS: &[Term] = &[
         "longest_stay",
         "Longest stay",
         Unit::Count,
-        "The most steps that a walk made at one client without leaving: entrapment, where it is long.",
+        "Maximum number of consecutive steps of a walk at one client; large values indicate entrapment.",
         "",
     )
     .lower(),
-    Term::new("visited_share", "Clients visited", Unit::Share, "Share of the clients that some walk has made a step at.", "").higher(),
+    Term::new(
+        "visited_share",
+        "Clients visited",
+        Unit::Share,
+        "Fraction of clients visited by at least one walk.",
+        "",
+    )
+    .higher(),
     Term::new(
         "near_epsilon",
         "Epsilon of a neighbour",
         Unit::Number,
-        "By theory, what a client learns at most of the neighbour that it learns most of, from the models that pass it.",
+        "Theoretical maximum over neighbours of the epsilon towards a client that sees the passing models.",
         CYFFERS,
     )
     .from(0.0)
@@ -46,32 +53,64 @@ pub(super) const TERMS: &[Term] = &[
         "pair_epsilon",
         "Epsilon of a pair",
         Unit::Number,
-        "The same, the mean over all pairs of clients.",
+        "Theoretical epsilon between two clients, mean over all pairs.",
         CYFFERS,
     )
     .from(0.0)
     .lower(),
-    Term::new("stays", "Stays", Unit::Count, "Steps after which a walk stayed where it was.", ""),
-    Term::new("jumps", "Jumps", Unit::Count, "Jumps of walks; each is one message or more.", ""),
     Term::new(
-        "redirected_tokens",
-        "Tokens sent another way",
+        "stays",
+        "Stays",
         Unit::Count,
-        "Tokens that came back since whoever was to have them was away, or the link lost them.",
+        "Steps after which a walk stayed at its client.",
         "",
     ),
-    Term::new("idle_visits", "Idle visits", Unit::Count, "Steps of clients that had given all their gradients.", ""),
-    Term::new("stopped_tokens", "Walks ended early", Unit::Count, "Walks that a client has ended which had given all its gradients, or whose model no codec could pack, since it had diverged.", "").lower(),
+    Term::new(
+        "jumps",
+        "Jumps",
+        Unit::Count,
+        "Jumps of walks; each takes one or more messages.",
+        "",
+    ),
+    Term::new(
+        "redirected_tokens",
+        "Redirected tokens",
+        Unit::Count,
+        "Tokens that returned because the receiver was offline or the link lost them.",
+        "",
+    ),
+    Term::new(
+        "idle_visits",
+        "Idle visits",
+        Unit::Count,
+        "Visits to clients whose gradients were used up.",
+        "",
+    ),
+    Term::new(
+        "stopped_tokens",
+        "Walks ended early",
+        Unit::Count,
+        "Walks ended by a client with used-up gradients, or by a diverged model that the codec cannot encode.",
+        "",
+    )
+    .lower(),
     Term::new(
         "compression",
         "Compression of models",
         Unit::Number,
-        "How many times larger models would be as they are, without the codec that packs them; what travels beside them counts as packed.",
+        "Uncompressed size of models over encoded size; other message fields count as encoded.",
         "",
     )
     .from(0.0)
     .higher(),
-    Term::new("lost_tokens", "Walks lost", Unit::Count, "Walks whose holder left before it handed them on.", "").lower(),
+    Term::new(
+        "lost_tokens",
+        "Walks lost",
+        Unit::Count,
+        "Walks whose holder dropped out before forwarding the model.",
+        "",
+    )
+    .lower(),
 ];
 
 pub(super) struct Watch(pub(super) Arc<Held>);

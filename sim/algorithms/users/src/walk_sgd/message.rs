@@ -9,11 +9,11 @@ use std::sync::Arc;
 messages! {
     /// From client to client.
     pub enum Peer {
-        /// The model on its walk: its steps so far, which walk it is (the higher half) with the
-        /// hops that are left of a jump (the lower), and the weights.
+        /// The model on its walk: number of steps, walk index (upper half) with the remaining hops
+        /// of a jump (lower half), and weights.
         0, "walk", "token" => Token(step: u32, walk_and_jump: u32, weights: Arc<[f32]>),
-        /// The same, with the weights as `codec` packs them; those that do not learn are behind
-        /// them, as they are.
+        /// The same with weights compressed by `codec`, followed by uncompressed non-trainable
+        /// numbers.
         2, "walk", "packed_token" => PackedToken(step: u32, walk_and_jump: u32, weights: Packed),
     }
 }
@@ -21,7 +21,7 @@ messages! {
 messages! {
     /// To whoever measures.
     pub enum Up {
-        /// How far a walk has come; its model is held up to be looked at, which counts no byte.
+        /// Progress of a walk and its model, for evaluation only; counts no bytes.
         1, "measurement", "report" => Report(report: Counted<Seen>),
     }
 }

@@ -10,26 +10,27 @@ use folkmoot_parts::{Chosen, Rules, component};
 /// The parameters of [`WalkSgd`](super::WalkSgd).
 #[component(
     name = "WalkSgd",
-    about = "a model that walks from client to client along links, without a server (random-walk SGD)",
+    about = "random-walk SGD: a model moves from client to client along links, without a server",
     rules
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
     /// Communication topology, constant during the run.
     pub topology: Chosen<dyn Topology>,
-    /// Where a walk goes next.
+    /// Transition rule of a walk.
     pub chain: Chain,
-    /// Jumps; none where it is left out.
+    /// Random jumps; none by default.
     pub jumps: Option<Jumps>,
-    /// Count a gradient `1 / (n π_v)`, so that on average all clients count alike; otherwise 1.
+    /// Weight a gradient by `1 / (n π_v)`, so that all clients count equally on average; otherwise
+    /// by 1.
     #[component(default = true)]
     pub weigh: bool,
-    /// How a model is handed on: as it is, or packed.
+    /// Codec of the model between clients.
     pub codec: Chosen<dyn Codec>,
-    /// Walks.
+    /// Number of walks.
     #[component(default = 1, in = 1..=65_535)]
     pub tokens: u32,
-    /// Steps of each.
+    /// Steps per walk.
     #[component(default = 1_000, in = 1..=100_000_000)]
     pub steps: u32,
     /// Graph neural network.
@@ -39,83 +40,82 @@ pub struct Params {
     pub inputs: Inputs,
     /// Training, validation and test sets.
     pub split: Split,
-    /// The learning rate.
+    /// Learning rate.
     #[component(default = 0.05, above = 0, f32, alias = "rate")]
     pub learning_rate: f64,
-    /// Noise on every gradient; none where it is left out.
+    /// Gaussian noise on every gradient; none by default.
     pub noise: Option<Noise>,
-    /// How many gradients a client gives at most, and what it does then; any number where it is
-    /// left out.
+    /// Limit on the gradients of a client, and its behaviour beyond; unlimited by default.
     pub visits: Option<Visits>,
-    /// How long a sender waits until it takes a client for away and draws another way.
+    /// Timeout after which a sender assumes that a client is offline and draws another one.
     #[component(default = 1.0, above = 0, at_most = 1e9, unit = "s")]
     pub timeout_s: f64,
-    /// So many hand-overs of a token in a row may fail at one client; one more, and the walk is
-    /// stuck: the run ends with an error.
+    /// Number of consecutive failed hand-overs of a token tolerated at one client; one more ends
+    /// the run with an error.
     #[component(default = 1_000_000, in = 0..=4_000_000_000)]
     pub tries: u32,
-    /// Models are looked at after every so many steps, and after the last.
+    /// Evaluate the models after every this many steps, and after the last.
     #[component(default = 100, in = 1..=100_000_000)]
     pub report_every: u32,
-    /// Who asks the mean of the models, when the run is over, what the training has given away.
+    /// Attacks on the mean of the models after the run.
     pub attacks: Vec<Chosen<dyn Attack>>,
 }
 
-/// Normal noise on a clipped gradient.
+/// Gaussian noise on a clipped gradient.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
-    /// The greatest length of a gradient; a longer one is scaled down to it.
+    /// Clipping norm (L2): longer gradients are scaled down to it.
     #[component(default = 0.4, above = 0, in = 1e-9..=1e9)]
     pub clip: f64,
-    /// The standard deviation of the noise on each number, over `clip`.
+    /// Noise multiplier: standard deviation per coordinate, divided by `clip`.
     #[component(default = 1.0, in = 1e-6..=1e9)]
     pub multiplier: f64,
-    /// The delta that a gradient's epsilon is stated at.
+    /// Delta at which the epsilon of a gradient is stated.
     #[component(default = 1e-6, above = 0, below = 1)]
     pub delta: f64,
 }
 
-/// How many gradients a client gives.
+/// Limit on the gradients of a client.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Visits {
-    /// At most.
+    /// Maximum number of gradients.
     #[component(default = 10, in = 1..=1_000_000_000)]
     pub most: u32,
-    /// What it does when it is visited again.
+    /// Behaviour at further visits.
     pub then: Then,
 }
 
-/// What a client does that has given all its gradients.
+/// Behaviour of a client whose gradients are used up.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// It adds noise alone, so that nobody sees the difference.
+    /// Adds noise only, so that other clients cannot notice.
     #[default]
     Noise,
-    /// It hands the token on as it is.
+    /// Forwards the token unchanged.
     Nothing,
-    /// It ends the walk.
+    /// Ends the walk.
     Stop,
 }
 
 impl Params {
     fn rules(&self, rules: &mut Rules) {
         let adds_noise = self.visits.is_some_and(|visits| visits.then == Then::Noise);
-        let rule = "must not be Noise without noise, which there is none to add of; set noise: (), or then: Nothing";
+        let rule = "must not be Noise without noise on gradients; set noise: (), or then: Nothing";
         rules.require(!adds_noise || self.noise.is_some(), "visits.then", rule);
         for (i, attack) in self.attacks.iter().enumerate() {
             let field = format!("attacks.{i}");
             if !rules.is_broken(&field) {
-                let rule = "reads the updates that a server was sent, and there is no server here; leave it out";
+                let rule = "uses updates sent to a server, and there is no server here; leave it out";
                 rules.require(attack.n_rounds() == 0, &field, rule);
             }
         }
         if !rules.is_broken("codec") {
-            let rule = "must be Plain, Half, Bfloat, Uniform, Qsgd or another that sends every number: who gets a model has none before";
+            let rule = "must be Plain, Half, Bfloat, Uniform, Qsgd or another codec that sends every number: the receiver has no previous model";
             rules.require(self.codec.suits_models(), "codec", rule);
-            let rule = "must be without feedback: what was left out of a model when it was handed on does not belong to the one that comes back, which others have changed";
+            let rule = "must be without feedback: the residual of a forwarded model does not apply to the returning model, which others have changed";
             rules.require(!self.codec.feeds_back(), "codec", rule);
         }
     }

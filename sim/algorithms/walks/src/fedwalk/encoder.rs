@@ -80,7 +80,7 @@ impl Entries {
 #[component(
     name = "AsPublished",
     alias = "AsPrinted",
-    about = "the exponential mechanism with the printed factor, exp(epsilon × score). Its true cost is whatever the scores make it"
+    about = "exponential mechanism as published, exp(epsilon × score); its true epsilon depends on the range of the scores"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct AsPublished {}
@@ -89,7 +89,7 @@ pub struct AsPublished {}
 /// largest absolute score of any pair.
 #[component(
     name = "Calibrated",
-    about = "the exponential mechanism as it must be for its epsilon: exp(epsilon × score / 2Δ), Δ the largest absolute score of any pair"
+    about = "calibrated exponential mechanism, exp(epsilon × score / 2Δ), Δ the largest absolute score of any pair"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Calibrated {}
@@ -97,7 +97,7 @@ pub struct Calibrated {}
 /// exp(epsilon × score / Δ): scores scaled to 0..=1.
 #[component(
     name = "Normalised",
-    about = "the exponential mechanism with scores scaled to 0..=1: exp(epsilon × score / Δ)"
+    about = "exponential mechanism with scores scaled to 0..=1: exp(epsilon × score / Δ)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Normalised {}
@@ -106,13 +106,13 @@ pub struct Normalised {}
 /// epsilon per entry, truly.
 #[component(
     name = "RandomisedResponse",
-    about = "the vertex itself with probability e^epsilon / (e^epsilon + |V| - 1), else any other one alike: epsilon per entry, truly"
+    about = "randomised response: the true vertex with probability e^epsilon / (e^epsilon + |V| - 1), else a uniformly drawn other; exactly epsilon per entry"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct RandomisedResponse {}
 
 /// The vertex itself.
-#[component(name = "Identity", about = "the vertex itself")]
+#[component(name = "Identity", about = "the true vertex, without privacy")]
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {}
 

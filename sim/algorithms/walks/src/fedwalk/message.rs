@@ -13,52 +13,51 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 messages! {
-    /// From the server to a device.
+    /// From the server to a client.
     pub enum Down {
         /// A1: the bin of every vertex, one byte each.
         0, "A", "group_plan" => GroupPlan(bins: Arc<[u8]>),
-        /// A3: all vectors, |V| × k, row-major.
+        /// A3: all degree vectors, |V| × k, row-major.
         2, "A", "dictionary" => Dictionary(vectors: Arc<Dictionary>),
-        /// A3 with a codec: all vectors as they came. What the codec has kept of them is carried,
-        /// once for all devices.
+        /// A3 with a codec: all degree vectors as received. The decoded vectors are materialised
+        /// once for all clients.
         12, "A", "packed_dictionary" => PackedDictionary(vectors: Counted<Arc<Dictionary>>),
-        /// A5: the tree (two `u32` per inner node) and the |V| × |V| matrix (`f32`), carried as
-        /// |V|, a flag, the tree and the matrix above its diagonal, once for all devices. Where
-        /// nobody reads it, it is counted and not made.
+        /// A5: the tree (two `u32` per inner node) and the |V| × |V| matrix (`f32`). Materialised
+        /// once for all clients: |V|, a flag, the tree and the upper triangle. Size only if no
+        /// client reads it.
         4, "A", "tree_and_matrix" => TreeAndMatrix(published: Counted<Option<Arc<Published>>>),
         /// B1: start a walk.
         5, "B", "start" => Start(budget: Budget),
-        /// The answer to a request: a vertex and its |V| dissimilarities, `f32`. They are those of
-        /// the matrix that was carried with the tree, so they are counted and only the vertex is
-        /// carried.
+        /// Answer to a row request: a vertex and its |V| dissimilarities, `f32`. The row is size
+        /// only; the matrix was materialised with the tree.
         9, "B", "row" => Row(row: Counted<u32>),
-        /// The rows that a device asked for at once, |V| dissimilarities each, in the order in
-        /// which it did. Counted only.
+        /// The rows that a client requested together, |V| dissimilarities each, in the order of the
+        /// request. Size only.
         11, "A", "rows" => Rows(rows: Counted<()>),
     }
 }
 
 messages! {
-    /// From a device to the server.
+    /// From a client to the server.
     pub enum Up {
-        /// A2: a noisy degree vector, k numbers, packed.
+        /// A2: a noisy degree vector, k values, compressed.
         1, "A", "degree_vector" => DegreeVector(counts: Packed),
-        /// A4: the vectors of a device's neighbours by ascending noisy degree, |N(v)| rows of k
-        /// numbers, packed one by one.
+        /// A4: the degree vectors of a client's neighbours by ascending noisy degree, |N(v)| rows
+        /// of k values, each compressed separately.
         3, "A", "ordered_matrix" => OrderedMatrix(rows: Packed),
         /// B3: the entries of a finished walk.
         7, "B", "sequence" => Sequence(entries: Vec<u32>),
-        /// The device asks for a vertex' row of the dissimilarity matrix.
+        /// Request for the row of a vertex in the dissimilarity matrix.
         8, "B", "row_request" => RowRequest(vertex: u32),
-        /// The device asks for the rows of its neighbours, which it names.
+        /// Request for the rows of a client's neighbours, by vertex.
         10, "A", "rows_wanted" => RowsWanted(vertices: Box<[u32]>),
     }
 }
 
 messages! {
-    /// Between devices.
+    /// Between clients.
     pub enum Peer {
-        /// B2: go on with a walk.
+        /// B2: a walk to continue.
         6, "B", "walk" => Walk(walk: Walk),
     }
 }

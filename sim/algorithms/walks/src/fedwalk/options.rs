@@ -2,23 +2,23 @@
 
 use folkmoot_parts::component;
 
-/// Which vertices a predicted hop may lead to: in each bin as many as the noisy count says.
+/// Candidate set of a predicted hop: the noisy count of each bin gives the number of candidates per
+/// bin.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
-    /// Those of the bin that are nearest in the clustering tree.
+    /// The vertices of the bin nearest in the clustering tree.
     #[default]
     Tree,
-    /// Those of all vertices that are nearest in the tree, bin by bin: nested sets with repeats, as
-    /// the algorithm's wording allows.
+    /// The vertices nearest in the tree among all vertices, bin by bin: nested sets with repeats,
+    /// as the wording of the algorithm allows.
     Global,
-    /// Those of the bin whose degree vectors are nearest in L1: no tree is needed.
+    /// The vertices of the bin with the nearest degree vectors (L1 distance). Needs no tree.
     Vector,
-    /// The neighbours, as a trusted party tells every device of those of its own: the best that any
-    /// pool can be, and a control that no deployment has. No tree is needed.
+    /// The true neighbours, supplied by a trusted party: an upper bound for any candidate set, not
+    /// deployable. Needs no tree.
     Oracle,
-    /// All vertices but the one predicted from: the pool that knows nothing, the other control. No
-    /// tree is needed.
+    /// All vertices except the current one: an uninformed control. Needs no tree.
     Random,
 }
 
@@ -29,29 +29,29 @@ impl Pool {
     }
 }
 
-/// How clusters are merged.
+/// Linkage criterion of the hierarchical clustering.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linkage {
-    /// By the mean dissimilarity of their members.
+    /// Average linkage: mean dissimilarity of the members.
     #[default]
     Average,
-    /// By the least.
+    /// Single linkage: minimum dissimilarity.
     Single,
-    /// By the greatest.
+    /// Complete linkage: maximum dissimilarity.
     Complete,
-    /// By Ward's formula on the dissimilarities.
+    /// Ward's formula applied to the dissimilarities.
     Ward,
 }
 
-/// The distance of rows in time warping.
+/// Distance of rows in dynamic time warping.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
-    /// The sum of absolute differences.
+    /// Sum of absolute differences.
     #[default]
     L1,
-    /// The root of the sum of squares.
+    /// Euclidean distance.
     L2,
 }
 
@@ -75,90 +75,89 @@ impl From<Metric> for folkmoot_similarity::dtw::Metric {
     }
 }
 
-/// Which reading of the system sets the options that a card leaves open.
+/// Variant of the algorithm; sets the defaults of options that the card omits.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// The paper's letter: matrices uploaded, the whole matrix to every device, the unscaled
-    /// exponential mechanism.
+    /// As published: clients upload their matrices and download the whole matrix; exponential
+    /// mechanism without scaling of epsilon.
     #[default]
     #[component(alias = "AsPrinted")]
     AsPublished,
-    /// The authors' code: none is public, so the same as `AsPublished`.
+    /// As in the authors' code: none is public, so identical to `AsPublished`.
     AsReleased,
-    /// What is sound: nothing is uploaded in clear, and what is appended to a walk costs its
-    /// epsilon.
+    /// Corrected: nothing is uploaded in the clear, and each entry appended to a walk costs its
+    /// stated epsilon.
     #[component(sets("m_upload=false", "rows=OnRequest", "encoder=RandomisedResponse"))]
     Corrected,
 }
 
-/// What a predicted hop to the sender itself costs.
+/// Cost of a predicted hop back to the sender.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SelfHop {
-    /// A message like any other, as Algorithm 1 line 29 has it.
+    /// A message like any other, as in Algorithm 1, line 29.
     #[default]
     Message,
-    /// Nothing: the holder goes on at once.
+    /// No message: the client continues the walk at once.
     Free,
 }
 
-/// Which rows of the dissimilarity matrix each device downloads in phase A5.
+/// Rows of the dissimilarity matrix that each client downloads in phase A5.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// The tree and the whole matrix, as published: `8 (|V| - 1) + 4 |V|²` bytes, counted for every
-    /// device and carried once. Without uploaded matrices there is only the tree.
+    /// The tree and the whole matrix, as published: `8 (|V| - 1) + 4 |V|²` bytes per client (size
+    /// only; materialised once). If matrices are not uploaded, only the tree.
     #[default]
     All,
-    /// The tree, and the rows of the device's own neighbours; the row of a predicted vertex is
-    /// asked of the server when its entry is to be encoded, and kept.
+    /// The tree and the rows of the client's own neighbours. The row of a predicted vertex is
+    /// requested when its entry is encoded, and cached.
     Neighbours,
-    /// The tree alone; every row is asked of the server when it is first needed, and kept. A walk
-    /// waits meanwhile.
+    /// Only the tree. Each row is requested when first needed, and cached; the walk waits for it.
     OnRequest,
-    /// No download; only with `pool: Vector`, for which the vectors of phase A3 are enough, and an
+    /// No download. Only with `pool: Vector`, which needs just the vectors of phase A3, and an
     /// encoder that needs no tree.
     Off,
 }
 
-/// Which devices remember what passes through them and put it together afterwards.
+/// Honest-but-curious clients, which record the walks that they forward and pool them afterwards.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Curious {
     /// None.
     #[default]
     Nobody,
-    /// Each with this probability.
+    /// Each client with this probability.
     Share {
-        /// The probability.
+        /// Probability that a client is curious.
         #[component(default = 0.01, in = 0..=1)]
         share: f64,
     },
-    /// Those with at least so many neighbours.
+    /// Clients with at least this many neighbours.
     Hubs {
-        /// The number of neighbours.
+        /// Minimum number of neighbours.
         #[component(required)]
         degree: u32,
     },
 }
 
-/// What becomes of a walk whose next holder is absent.
+/// Handling of a walk whose next client is offline.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Absent {
-    /// It waits for the holder to come back.
+    /// The walk waits until the client is online again.
     #[default]
     Wait,
-    /// The sender is told after a time-out and sends it to another of its neighbours.
+    /// After a timeout the sender forwards the walk to another neighbour.
     Reroute {
-        /// How long the sender waits for news.
+        /// Timeout of the sender.
         #[component(default = 500.0, in = 0..=1e9, unit = "ms")]
         timeout_ms: f64,
-        /// How often one hop is tried again.
+        /// Maximum number of retries per hop.
         #[component(default = 3)]
         tries: u8,
     },
-    /// It is lost.
+    /// The walk is lost.
     GiveUp,
 }

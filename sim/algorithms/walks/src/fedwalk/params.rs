@@ -9,76 +9,76 @@ use folkmoot_parts::{Chosen, Rules, component};
 /// The parameters of [`super::FedWalk`]. Defaults are the paper's.
 #[component(
     name = "FedWalk",
-    about = "unsupervised node embedding by random walks over devices (KDD 2022)",
+    about = "unsupervised node embedding by random walks across clients (KDD 2022)",
     rules,
     settle
 )]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// Which reading of the system sets what a card leaves open.
+    /// Variant of the algorithm; sets the defaults of options that the card omits.
     pub variant: Variant,
-    /// Entries of a finished walk, l.
+    /// Length of a finished walk in entries, l in the paper.
     #[component(default = 40, in = 1..=10_000)]
     pub walk_length: u32,
-    /// Walks started at every vertex, gamma, one per round.
+    /// Number of walks started at each vertex, gamma in the paper; one per round.
     #[component(default = 80, in = 1..=100_000)]
     pub walks_per_node: u32,
-    /// Probability p that a holder predicts two hops at once.
+    /// Probability p that a client predicts two hops at once.
     #[component(default = 0.2, in = 0..=1)]
     pub predictor_prob: f64,
-    /// Bins of the group plan, k; where it is left out floor(ln |V|), the largest the paper allows.
+    /// Number of bins of the group plan, k in the paper. If omitted, floor(ln |V|), the largest
+    /// that the paper allows.
     #[component(in = 1..=255)]
     pub n_bins: Option<u32>,
-    /// Both budgets below at once, the paper's one symbol, where a card does not state them.
+    /// Epsilon of the paper: default of both `epsilon_degree` and `epsilon_encoder`.
     #[component(above = 0, in = 1e-6..=1e6)]
     pub epsilon: Option<f64>,
-    /// Budget of the noisy degree vectors.
+    /// Epsilon of the noisy degree vectors.
     #[component(default = 2.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon_degree: f64,
-    /// Budget of one encoded entry; also carried by walk messages.
+    /// Epsilon of one encoded entry; also sent with walk messages.
     #[component(default = 2.0, above = 0, in = 1e-6..=1e6)]
     pub epsilon_encoder: f64,
-    /// What becomes of a vertex before it is appended to a walk.
+    /// Encoder of a vertex before it is appended to a walk.
     pub encoder: Chosen<dyn Encoder>,
-    /// Which vertices a predicted hop may lead to.
+    /// Candidate set of a predicted hop.
     pub pool: Pool,
-    /// Clients upload their ordered matrices (phase A4), from which the tree is made; otherwise it
-    /// is made of the degree vectors, which is a true post-processing of what they released.
+    /// Whether clients upload their ordered matrices (phase A4), from which the tree is built.
+    /// Otherwise the tree is built from the released degree vectors, by post-processing.
     #[component(default = true)]
     pub m_upload: bool,
-    /// Fresh Laplace noise of scale 1/epsilon on every entry of an uploaded matrix; read with
-    /// `m_upload` only. It hides which vectors the rows are, not how many there are. None where it
-    /// is left out, as published.
+    /// Epsilon of fresh Laplace noise of scale 1/epsilon on every entry of an uploaded matrix. It
+    /// hides which vectors the rows are, not their number. Only with `m_upload`; if omitted, no
+    /// noise, as published.
     #[component(above = 0, in = 1e-6..=1e6)]
     pub epsilon_matrix: Option<f64>,
-    /// How clusters are merged to make the tree.
+    /// Linkage criterion of the clustering tree.
     pub linkage: Linkage,
-    /// The distance of rows in time warping.
+    /// Distance of rows in dynamic time warping.
     pub metric: Metric,
-    /// What a predicted hop to the sender itself costs.
+    /// Cost of a predicted hop back to the sender.
     pub self_hop: SelfHop,
-    /// Append the first vertex twice at a predicted hop, as line 27 of Algorithm 1 reads to the
-    /// letter.
+    /// Append the first vertex twice at a predicted hop, as line 27 of Algorithm 1 literally says.
     pub literal_line27: bool,
-    /// Begin a walk's sequence with its start.
+    /// Whether the sequence of a walk starts with its start vertex.
     pub prepend_start: bool,
-    /// Which rows of the dissimilarity matrix each client downloads in phase A5.
+    /// Rows of the dissimilarity matrix that each client downloads in phase A5.
     pub rows: Rows,
-    /// How numbers are packed: degree vectors, those of uploaded matrices, and dissimilarities. It
-    /// must pack each number by itself, since rows are sent on request. Vectors are released by
-    /// then, so that rounding them costs no privacy.
+    /// Compression of degree vectors, uploaded matrices and dissimilarities. The codec must encode
+    /// each value separately, since rows are sent on request. Rounding is post-processing and costs
+    /// no privacy.
     pub codec: Chosen<dyn Codec>,
-    /// What becomes of a walk whose next holder is absent.
+    /// Handling of a walk whose next client is offline.
     pub absent: Absent,
-    /// What the server learns from the walks.
+    /// Embedding that the server trains on the walks.
     pub embedding: Embedding,
-    /// How the vectors are scored.
+    /// Evaluation of the embeddings.
     pub evaluation: Evaluation,
-    /// Measure what the server could learn of the edges: rows uploaded and asked for, first and
-    /// last entries and pairs of the walks, and the vectors.
+    /// Whether to run the attacks by the server on edges: from uploaded and requested rows, walk
+    /// entries, and embeddings.
     #[component(default = true)]
     pub attacks: bool,
-    /// Which devices remember what passes through them, for an attack from among the devices.
+    /// Honest-but-curious clients, for an attack by clients.
     pub curious: Curious,
 }
 
@@ -88,21 +88,21 @@ impl Params {
         rules.require(
             self.rows != Rows::Off || !self.pool.reads_tree(),
             "rows",
-            "must not be Off when pools are read off the tree; set pool: Vector to do without",
+            "must not be Off when candidate sets come from the tree; set pool: Vector to avoid the tree",
         );
         rules.require(
             self.rows != Rows::Off || rules.is_broken("encoder") || !self.encodes_by_score(),
             "rows",
-            "must not be Off when the encoder reads the tree; set encoder: Identity or RandomisedResponse to do without",
+            "must not be Off when the encoder uses the tree; set encoder: Identity or RandomisedResponse to avoid it",
         );
         if !rules.is_broken("codec") {
-            let rule = "must pack each number by itself, as Half(), Bfloat() and Uniform() do, with symbols: Fixed; a row is sent without the others";
+            let rule = "must encode each value separately, as Half(), Bfloat() and Uniform() do, with symbols: Fixed; rows are sent one by one";
             rules.require(self.codec.packs_singly(), "codec", rule);
         }
         rules.require(
             self.walk_length != 1 || self.embedding == Embedding::Off,
             "walk_length",
-            "must be at least 2 for anything to be learned; set embedding: Off to count messages alone",
+            "must be at least 2 to train embeddings; set embedding: Off to count messages only",
         );
     }
 

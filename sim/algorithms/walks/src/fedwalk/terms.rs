@@ -7,53 +7,53 @@ const PAPER: &str = "FedWalk, KDD 2022";
 const THEOREM_4_2: &str = "FedWalk, KDD 2022, theorem 4.2 and Algorithm 1";
 
 pub(super) const TERMS: &[Term] = &[
-    count("walks_started", "Walks started", "Walks that the server asked a client to begin."),
+    count("walks_started", "Walks started", "Walks that the server told clients to start."),
     count(
         "walks_completed",
-        "Walks that came home",
-        "Walks that reached their full length and came back to the server in time.",
+        "Completed walks",
+        "Walks that reached full length and returned to the server in time.",
     )
     .higher(),
-    count("walks_given_up", "Walks given up", "Walks that nobody could go on with.").lower(),
+    count("walks_given_up", "Walks given up", "Walks that no client could continue.").lower(),
     count(
         "rerouted_walks",
         "Rerouted hops",
-        "Times a walk was sent on to another neighbour, as the first was away.",
+        "Times a walk was forwarded to another neighbour because the first was offline.",
     )
     .lower(),
     count(
         "predicted_hops",
         "Predicted hops",
-        "Times the predictor chose two hops at once, which saves a message each.",
+        "Times the predictor chose two hops at once, which saves one message each.",
     ),
     count(
         "self_hops",
-        "Hops to oneself",
-        "Predicted hops that led back to the client that made them.",
+        "Self-hops",
+        "Predicted hops back to the client that made them.",
     ),
     count(
         "empty_pools",
-        "Empty pools",
-        "Times the predictor was to jump and found no vertex to jump to, so that the walk made a plain hop.",
+        "Empty candidate sets",
+        "Times the candidate set of the predictor was empty and the walk made an ordinary hop.",
     ),
     count(
         "predicted_neighbours",
         "Predicted true neighbours",
-        "Predicted hops to a vertex that is a neighbour of the vertex between.",
+        "Predicted hops to a true neighbour of the intermediate vertex.",
     )
     .higher(),
-    count("encoded_entries", "Encoded entries", "Entries of walks that went through the encoder."),
+    count("encoded_entries", "Encoded entries", "Walk entries that were encoded."),
     count(
         "changed_entries",
         "Changed entries",
-        "Encoded entries that are not the vertex they stand for.",
+        "Encoded entries that differ from the true vertex.",
     ),
-    count("row_requests", "Row requests", "Rows of the dissimilarity matrix that clients asked for."),
+    count("row_requests", "Row requests", "Rows of the dissimilarity matrix that clients requested."),
     Term::new(
         "predictor_hit_rate",
         "Hit rate of the predictor",
         Unit::Share,
-        "Share of the predicted hops that a real walk could have made: to a neighbour of the vertex between.",
+        "Fraction of the predicted hops that lead to a true neighbour of the intermediate vertex.",
         PAPER,
     )
     .higher(),
@@ -61,7 +61,7 @@ pub(super) const TERMS: &[Term] = &[
         "peer_messages_per_walk",
         "Peer messages per walk",
         Unit::Count,
-        "Messages from client to client for each walk that was started.",
+        "Messages between clients per started walk.",
         THEOREM_4_2,
     )
     .lower(),
@@ -69,7 +69,7 @@ pub(super) const TERMS: &[Term] = &[
         "peer_bytes_per_walk",
         "Peer bytes per walk",
         Unit::Bytes,
-        "Bytes of payload from client to client for each walk that was started.",
+        "Payload bytes between clients per started walk.",
         "",
     )
     .lower(),
@@ -77,15 +77,15 @@ pub(super) const TERMS: &[Term] = &[
         "predicted_hops_per_walk",
         "Predicted hops per walk",
         Unit::Count,
-        "Predicted hops for each walk that was started.",
+        "Predicted hops per started walk.",
         THEOREM_4_2,
     ),
-    count("entries_per_walk", "Entries per walk", "Entries of a walk that came home, the mean."),
+    count("entries_per_walk", "Entries per walk", "Mean number of entries of a completed walk."),
     Term::new(
         "download_bytes",
         "Download bytes",
         Unit::Bytes,
-        "Bytes that clients download to predict and to encode: the tree, the matrix and its rows.",
+        "Bytes that clients download for prediction and encoding: the tree, the matrix and its rows.",
         "",
     )
     .lower(),
@@ -93,51 +93,51 @@ pub(super) const TERMS: &[Term] = &[
         "saved_bytes_per_walk",
         "Saved bytes per walk",
         Unit::Bytes,
-        "Bytes from client to client that the predictor saves for each walk, against walks without it.",
+        "Bytes between clients that the predictor saves per walk, compared with walks without it.",
         "",
     )
     .higher(),
     count(
         "break_even_walks",
         "Walks to break even",
-        "Walks after which the bytes that the predictor saves have repaid the download; 0 where there is no download.",
+        "Number of walks whose saved bytes equal the download; 0 without a download.",
     )
     .lower(),
     count(
         "break_even_walks_per_node",
         "Walks per node to break even",
-        "Walks from every vertex after which the bytes that the predictor saves have repaid the download.",
+        "Number of walks per vertex whose saved bytes equal the download.",
     )
     .lower(),
     Term::new(
         "dissimilarity_gap",
-        "Change of dissimilarities by noise",
+        "Change of dissimilarities due to noise",
         Unit::Number,
-        "Mean dissimilarity of two vertices with noise on their degrees less that without, over random pairs.",
+        "Mean dissimilarity with degree noise minus that without, over random pairs of vertices.",
         "FedWalk, KDD 2022, theorem 4.1",
     ),
     Term::new(
         "encoder_changed_share",
         "Changed entries",
         Unit::Share,
-        "Share of the encoded entries that are not the vertex they stand for.",
+        "Fraction of the encoded entries that differ from the true vertex.",
         PAPER,
     ),
     budget(
         "encoder_epsilon_nominal",
         "Nominal epsilon of an entry",
-        "Epsilon that the card sets for one encoded entry.",
+        "Epsilon of one encoded entry as set in the card.",
     ),
     budget(
         "encoder_worst_log_ratio",
         "Measured epsilon of an entry",
-        "Largest logarithm of the ratio of the probabilities that two vertices are encoded alike: what epsilon truly is.",
+        "True epsilon of one entry: largest log ratio of the probabilities of one output for two vertices.",
     ),
     Term::new(
         "encoder_score_sensitivity",
         "Sensitivity of the encoder's score",
         Unit::Number,
-        "Most that the score of one outcome differs between two vertices; the exponential mechanism divides by it.",
+        "Sensitivity: largest difference of the score of one output between two vertices; the exponential mechanism divides by it.",
         "F. McSherry and K. Talwar, FOCS 2007",
     )
     .from(0.0)
@@ -146,21 +146,21 @@ pub(super) const TERMS: &[Term] = &[
         "encoder_keep_probability",
         "Probability that an entry is kept",
         Unit::Number,
-        "Mean probability that an encoded entry is the vertex it stands for.",
+        "Mean probability that an encoded entry is the true vertex.",
         "",
     )
     .from(0.0)
     .up_to(1.0),
     budget(
         "degree_epsilon_per_edge",
-        "Epsilon of the degrees for an edge",
-        "What the noisy degree vectors cost an edge: twice epsilon, as both its ends tell of it.",
+        "Epsilon of the degree vectors per edge",
+        "Privacy loss of an edge from the noisy degree vectors: twice epsilon, since both endpoints report it.",
     ),
     Term::new(
         "consecutive_edge_share",
         "Consecutive entries that are edges",
         Unit::Share,
-        "Attack by reading walks as they are: share of their neighbouring entries that are edges of the graph.",
+        "Attack that takes consecutive entries of walks for edges: fraction of them that are edges of the graph.",
         "",
     )
     .lower().attack(),
@@ -168,17 +168,17 @@ pub(super) const TERMS: &[Term] = &[
         "degree_product_auc",
         "ROC AUC of edges, product of degrees",
         Unit::Number,
-        "Control: how well the product of the noisy degrees alone ranks edges above other pairs; an attack below it says nothing.",
+        "Control: probability that the product of noisy degrees ranks an edge above a non-edge. An attack below it is uninformative.",
         "",
     )
     .from(0.0)
     .up_to(1.0),
-    count("curious_devices", "Curious clients", "Clients that remember the walks that pass through them."),
+    count("curious_devices", "Curious clients", "Clients that record the walks that they forward."),
     Term::new(
         "curious_own_edges",
         "Own edges of curious clients",
         Unit::Share,
-        "Share of all edges that curious clients know before the run, as they are their own.",
+        "Fraction of all edges that belong to curious clients and are known to them before the run.",
         "",
     ),
 ];

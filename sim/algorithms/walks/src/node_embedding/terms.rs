@@ -9,7 +9,7 @@ pub const TERMS: &[Term] = &[
         "micro_f1",
         "Micro F1",
         Unit::Number,
-        "F1 of node classes predicted from the vectors by logistic regression, all answers counted together.",
+        "Micro-averaged F1 of node classes predicted from the embeddings by logistic regression.",
         "B. Perozzi et al., DeepWalk, KDD 2014, section 4.1: one against the rest, as many labels as a node has",
     )
     .from(0.0)
@@ -20,7 +20,7 @@ pub const TERMS: &[Term] = &[
         "macro_f1",
         "Macro F1",
         Unit::Number,
-        "F1 of node classes predicted from the vectors by logistic regression, the mean over classes.",
+        "Macro-averaged F1 of node classes predicted from the embeddings by logistic regression.",
         "B. Perozzi et al., DeepWalk, KDD 2014, section 4.1: one against the rest, as many labels as a node has",
     )
     .from(0.0)
@@ -29,9 +29,9 @@ pub const TERMS: &[Term] = &[
     .scored(Answering::Probe, Asked::Whole, Weighed::Items),
     Term::new(
         "knn_accuracy",
-        "Accuracy of nearest neighbours",
+        "k-NN accuracy",
         Unit::Number,
-        "Share of the test nodes whose class most of the nearest training vectors have, by cosine.",
+        "Accuracy on the test nodes of k-nearest-neighbour classification by cosine similarity of embeddings.",
         "",
     )
     .from(0.0)
@@ -41,52 +41,52 @@ pub const TERMS: &[Term] = &[
     area(
         "link_auc",
         "ROC AUC of held-out edges",
-        "Probability that the vectors' cosine ranks a held-out edge above a pair without an edge; 0.5 is a coin.",
+        "Link prediction: probability that cosine similarity ranks a held-out edge above a non-edge; 0.5 is chance.",
     )
     .higher()
     .scored(Answering::Probe, Asked::Whole, Weighed::Items),
     area(
         "vector_edge_auc",
-        "ROC AUC of edges read off the vectors",
-        "Attack: probability that the vectors' cosine ranks an edge above a pair without one; 0.5 is a coin.",
+        "ROC AUC of edges inferred from the embeddings",
+        "Attack: probability that cosine similarity of embeddings ranks an edge above a non-edge; 0.5 is chance.",
     )
     .lower()
     .attack_beside(0.5),
     area(
         "vector_membership_auc",
-        "ROC AUC of walked edges against held-out ones",
-        "Attack: probability that the vectors' cosine ranks an edge that was walked on above one that was held out.",
+        "ROC AUC of edge membership (walked versus held out)",
+        "Attack: probability that cosine similarity of embeddings ranks an edge used in walks above a held-out edge; 0.5 is chance.",
     )
     .lower()
     .attack_beside(0.5),
     share(
         "vector_membership_recall",
-        "Walked edges found in the vectors",
-        "Attack: share of the edges walked on that are among the half with the highest cosine of as many walked on as held out; half by a coin.",
+        "Recall of edge membership from the embeddings",
+        "Attack: recall of walked edges when the half with the highest cosine is guessed, among equally many walked and held-out edges; 0.5 is chance.",
     )
     .attack_beside(0.5),
     share(
         "vector_membership_precision",
-        "Guesses that were walked on, by the vectors",
-        "Attack: share of the half with the highest cosine that was walked on, of as many edges walked on as held out; half by a coin.",
+        "Precision of edge membership from the embeddings",
+        "Attack: precision when the half with the highest cosine is guessed, among equally many walked and held-out edges; 0.5 is chance.",
     )
     .attack_beside(0.5),
     share(
         "*_recall",
-        "Edges found, *",
-        "Attack `*`: share of the edges that are among its guesses.",
+        "Recall of edges, *",
+        "Attack `*`: fraction of the edges that it guesses (recall).",
     )
     .attack(),
     share(
         "*_precision",
-        "Guesses that are edges, *",
-        "Attack `*`: share of its guesses that are edges.",
+        "Precision of edges, *",
+        "Attack `*`: fraction of its guesses that are edges (precision).",
     )
     .attack(),
     area(
         "*_auc",
         "ROC AUC of edges, *",
-        "Attack `*`: probability that it ranks an edge above a pair without one; 0.5 is a coin.",
+        "Attack `*`: probability that it ranks an edge above a non-edge; 0.5 is chance.",
     )
     .lower()
     .attack_beside(0.5),

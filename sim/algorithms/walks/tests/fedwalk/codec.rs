@@ -113,7 +113,7 @@ fn what_does_not_pack_each_number_by_itself_is_refused() {
         let broken = params.broken();
         let named = broken
             .iter()
-            .any(|broken| broken.path == "codec" && broken.rule.contains("by itself"));
+            .any(|broken| broken.path == "codec" && broken.rule.contains("each value separately"));
         assert!(named, "{broken:?}");
     }
 }

@@ -139,8 +139,8 @@ impl Periodic {
     }
 }
 
-/// Everybody is always online.
-#[component(name = "Always", about = "everybody is always online")]
+/// All clients are always online.
+#[component(name = "Always", about = "all clients are always online")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Always {}
 
@@ -160,26 +160,24 @@ impl Availability for Always {
     fn absences(&self, _: ClientId, _: &[(Round, SimTime)], _: Streams, _: &mut dyn FnMut(SimTime, SimTime)) {}
 }
 
-/// The same hours of every day, which differ between clients by where they live and how long they
-/// stay.
+/// The same online hours every day, which differ between clients by time zone and duration.
 #[component(
     name = "Diurnal",
-    about = "the same hours of every day, by time zone and habit of each client"
+    about = "the same online hours every day, by time zone and duration per client"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Diurnal {
-    /// How long a day is; the run begins with one.
+    /// Length of a day; the run starts at the beginning of a day.
     #[component(default = 86_400.0, in = 0.001..=1e9, unit = "s")]
     pub day_s: f64,
-    /// The share of a day that a client is online, drawn once for each; a draw above 1 counts as 1.
+    /// Fraction of a day that a client is online, drawn once per client; values above 1 count as 1.
     #[component(default = Dist::Constant(0.3), in = 0..=1)]
     pub online_share: Dist,
-    /// When clients in the first time zone come online, as a share of the day.
+    /// Time of day, as a fraction, at which clients in the first time zone come online.
     #[component(default = 0.0, in = 0..1)]
     pub begins: f64,
-    /// How far time zones lie apart, as a share of a day: a client comes online up to so much later
-    /// than in the first, uniformly. With 0 all come at once; with 1 they are spread around the
-    /// clock, and as many are online at any time.
+    /// Spread of time zones as a fraction of a day: a client comes online up to this much later,
+    /// uniformly distributed. 0: all at once; 1: evenly around the clock.
     #[component(default = 0.25, in = 0..=1)]
     pub spread: f64,
 }
@@ -218,11 +216,14 @@ impl Availability for Diurnal {
     }
 }
 
-/// In each round a client is online with the same probability, independently.
-#[component(name = "Bernoulli", about = "a coin for each client and round")]
+/// In each round a client is online independently with the same probability.
+#[component(
+    name = "Bernoulli",
+    about = "online with a fixed probability, independently per client and round"
+)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bernoulli {
-    /// The probability.
+    /// Probability that a client is online in a round.
     #[component(required, above = 0, at_most = 1)]
     pub online_prob: f64,
 }
@@ -300,15 +301,18 @@ impl Availability for Bernoulli {
 /// As many spans of clients can be followed in one run: minutes on one core.
 const MAX_SPANS: f64 = 4_294_967_296.0;
 
-/// Alternating exponential spans, in equilibrium at the start: a two-state Markov process in
-/// continuous time.
-#[component(name = "OnOff", about = "alternating exponential spans on and off")]
+/// Alternating exponentially distributed online and offline periods, stationary at the start: a
+/// two-state Markov process in continuous time.
+#[component(
+    name = "OnOff",
+    about = "alternating online and offline periods, exponentially distributed"
+)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OnOff {
-    /// Mean online span.
+    /// Mean online period.
     #[component(required, in = 0.001..=1e9, unit = "s")]
     pub mean_on_s: f64,
-    /// Mean offline span.
+    /// Mean offline period.
     #[component(required, in = 0.001..=1e9, unit = "s")]
     pub mean_off_s: f64,
 }

@@ -4,35 +4,36 @@ use folkmoot_draws::{Purpose, Streams, draw_first, unit};
 use folkmoot_metrics::{ClientId, Round};
 use folkmoot_parts::{Rules, component};
 
-/// The card's `cohort`.
+/// Client selection per round.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CohortSpec {
-    /// Everybody.
+    /// All clients.
     #[default]
     All,
-    /// A fixed number of clients, drawn without replacement.
+    /// A fixed number of clients, sampled without replacement.
     Size {
-        /// How many, at most `n_clients`.
+        /// Number of clients, at most `n_clients`.
         #[component(required, at_least = 1)]
         n: u32,
-        /// Asks `n × over_select` clients; the round is complete with `n`.
+        /// Over-selection: selects `n × over_select` clients; the round is complete with `n`
+        /// results.
         #[component(default = 1.0, in = 1..=100)]
         over_select: f64,
     },
-    /// A share of the clients, drawn without replacement; at least one client is asked.
+    /// A fraction of the clients, sampled without replacement; at least one client.
     Fraction {
-        /// The share.
+        /// Fraction of the clients.
         #[component(required, above = 0, at_most = 1)]
         share: f64,
-        /// As for `Size`.
+        /// Over-selection factor, as for `Size`.
         #[component(default = 1.0, in = 1..=100)]
         over_select: f64,
     },
-    /// Each client by a coin of its own, so that a round may ask nobody. The round waits for all
-    /// that are asked.
+    /// Poisson sampling: each client is selected independently, so a round may have no clients. The
+    /// round waits for all selected clients.
     Poisson {
-        /// The probability that a client is asked.
+        /// Probability that a client is selected.
         #[component(required, above = 0, at_most = 1)]
         rate: f64,
     },

@@ -12,7 +12,7 @@ pub trait Devices: Send + Sync {
     fn span(&self, client: ClientId, work: f64, streams: Streams) -> SimSpan;
 }
 
-/// Computing takes no virtual time.
+/// Ideal devices: computing takes no virtual time.
 #[component(name = "Ideal", about = "computing takes no virtual time")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ideal {}
@@ -23,11 +23,11 @@ impl Devices for Ideal {
     }
 }
 
-/// One speed for all.
-#[component(name = "Constant", about = "one speed for all")]
+/// The same speed for all clients.
+#[component(name = "Constant", about = "the same compute speed for all clients")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constant {
-    /// How fast each is.
+    /// Compute speed of each client.
     #[component(required, at_least = 1, unit = "operations/s")]
     pub ops_per_s: f64,
 }
@@ -38,14 +38,14 @@ impl Devices for Constant {
     }
 }
 
-/// A speed drawn once for each client.
-#[component(name = "LogNormal", about = "a speed drawn once for each client")]
+/// Log-normal compute speed, drawn once per client.
+#[component(name = "LogNormal", about = "log-normal compute speeds, drawn once per client")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogNormal {
-    /// The median speed.
+    /// Median compute speed.
     #[component(required, at_least = 1, unit = "operations/s")]
     pub median_ops_per_s: f64,
-    /// Standard deviation of the logarithm.
+    /// Standard deviation of the logarithm of the speed.
     #[component(required, in = 0..=10)]
     pub sigma: f64,
 }

@@ -7,34 +7,34 @@ use folkmoot_parts::{Bounded, Range, Rules, component};
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Dist {
-    /// Always this value.
+    /// Constant value.
     Constant(#[component(required)] f64),
     /// Uniform in `[low, high)`.
     Uniform {
-        /// The least value.
+        /// Minimum.
         #[component(required)]
         low: f64,
-        /// The bound above.
+        /// Upper bound, exclusive.
         #[component(required)]
         high: f64,
     },
-    /// `min` plus an exponential law whose mean is `mean - min`.
+    /// `min` plus an exponential distribution with mean `mean - min`.
     Exponential {
-        /// The mean.
+        /// Mean, including `min`.
         #[component(required)]
         mean: f64,
-        /// The least value.
+        /// Minimum.
         min: f64,
     },
-    /// `exp(N(ln median, sigma²))`, values below `min` raised to it.
+    /// Log-normal `exp(N(ln median, sigma²))`; values below `min` are raised to `min`.
     LogNormal {
-        /// The median.
+        /// Median.
         #[component(required)]
         median: f64,
         /// Standard deviation of the logarithm.
         #[component(required, in = 0..=10)]
         sigma: f64,
-        /// The least value.
+        /// Minimum.
         min: f64,
     },
 }

@@ -6,14 +6,14 @@ use folkmoot_draws::{Purpose, Streams, unit};
 use folkmoot_metrics::{ClientId, Party, Round, SimSpan, SimTime};
 use folkmoot_parts::component;
 
-/// The card's `dropout`.
+/// Dropout of clients during a round.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DropoutSpec {
-    /// Probability that a client leaves a round it has joined.
+    /// Probability that a client drops out of a round it has joined.
     #[component(default = 0.0, in = 0..=1)]
     pub prob: f64,
-    /// How long after joining it leaves.
+    /// Time from joining a round to dropping out.
     #[component(default = Dist::Uniform { low: 0.0, high: 1000.0 }, in = 0..=1e12, unit = "ms")]
     pub after_ms: Dist,
 }

@@ -48,7 +48,7 @@ pub trait Network: Send + Sync {
     }
 }
 
-/// One class of links: uplink, downlink or peer.
+/// Settings of one link class: uplink, downlink or peer.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkClass {
@@ -62,8 +62,8 @@ pub struct LinkClass {
 
 const LEAST: SimSpan = SimSpan(1);
 
-/// Nothing is lost, and every message takes one nanosecond, the least there is.
-#[component(name = "Ideal", about = "nothing is lost, and every message takes one nanosecond")]
+/// Ideal network: no loss, and a latency of one nanosecond, the minimum.
+#[component(name = "Ideal", about = "no loss, and a latency of one nanosecond")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ideal {}
 
@@ -87,7 +87,7 @@ impl Network for Ideal {
 /// Links with latency, bandwidth and loss.
 #[component(
     name = "Links",
-    about = "latency, loss and retries by class of link, and access links of limited rate"
+    about = "latency, loss and retransmissions per link class, and access links of limited rate"
 )]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Links {
@@ -97,24 +97,23 @@ pub struct Links {
     pub downlink: LinkClass,
     /// Client to client.
     pub peer: LinkClass,
-    /// Rate of a client's access link to the network, drawn once per client; without one it is
-    /// unlimited.
+    /// Uplink rate of a client's access link, drawn once per client; unlimited by default.
     #[component(in = 1..=1e15, unit = "bytes/s")]
     pub up_bytes_per_s: Option<Dist>,
-    /// Rate of its access link from the network; without one it is unlimited.
+    /// Downlink rate of the access link; unlimited by default.
     #[component(in = 1..=1e15, unit = "bytes/s")]
     pub down_bytes_per_s: Option<Dist>,
-    /// Rate of the server's access link to the network, which all that it sends goes through one
-    /// after the other; without one it is unlimited.
+    /// Uplink rate of the server's access link, shared by everything it sends in sequence;
+    /// unlimited by default.
     #[component(in = 1..=1e15, unit = "bytes/s")]
     pub server_up_bytes_per_s: Option<f64>,
-    /// Rate of its access link from the network; without one it is unlimited.
+    /// Downlink rate of the access link; unlimited by default.
     #[component(in = 1..=1e15, unit = "bytes/s")]
     pub server_down_bytes_per_s: Option<f64>,
-    /// How often a lost transmission is repeated at most.
+    /// Maximum number of retransmissions of a lost message.
     #[component(default = 3, in = 0..=100)]
     pub max_retries: u32,
-    /// How long the sender waits before each repetition.
+    /// Delay before each retransmission.
     #[component(default = 200.0, in = 0..=1e9, unit = "ms")]
     pub retry_after_ms: f64,
 }

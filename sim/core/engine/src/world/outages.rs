@@ -14,32 +14,31 @@ const MAX_OUTAGES: f64 = 33_554_432.0;
 
 const OUTAGE_SETTINGS: [&str; 2] = ["outages.mean_between_s", "outages.mean_length_s"];
 
-/// The card's `outages`: regions that fail as a whole. A client is online where its `availability`
-/// says so and its region is there.
+/// Regional outages. A client is online if its `availability` says so and its region has no outage.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutageSpec {
-    /// How many regions there are; with 0 nothing fails.
+    /// Number of regions; 0 for no outages.
     #[component(default = 0, in = 0..=1_000_000)]
     pub regions: u32,
-    /// Who lies in which.
+    /// Assignment of clients to regions.
     pub by: RegionBy,
-    /// Mean time from the end of a region's outage to its next, an exponential law.
+    /// Mean time from the end of a region's outage to its next one, exponentially distributed.
     #[component(default = 86_400.0, in = 0.001..=1e9, unit = "s")]
     pub mean_between_s: f64,
-    /// Mean length of an outage, an exponential law.
+    /// Mean duration of an outage, exponentially distributed.
     #[component(default = 3_600.0, in = 0.001..=1e9, unit = "s")]
     pub mean_length_s: f64,
 }
 
-/// Who lies in which region.
+/// Assignment of clients to regions.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegionBy {
-    /// A region drawn for each client.
+    /// Random region per client.
     #[default]
     Draw,
-    /// Neighbours by their ids, in blocks whose sizes differ by at most one.
+    /// Blocks of consecutive client ids, whose sizes differ by at most one.
     Blocks,
 }
 

@@ -8,198 +8,193 @@ use super::{Partition, PartitionError, Partitioner, communities, deal, file, mul
 use crate::measures::EgoSearch;
 use crate::{DataDirs, Dataset, Graph};
 
-/// The field `partition:` of a card. Items are nodes of a node-level set, graphs of a graph-level
-/// one.
+/// Partition of the data among clients (field `partition:`). Items are nodes of a node-level set,
+/// graphs of a graph-level set.
 #[component(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum PartitionSpec {
-    /// Every item is a client of its own, which knows that item alone.
+    /// One item per client.
     #[default]
     NodePerClient,
-    /// Items are shuffled and dealt out: shard sizes differ by at most 1.
+    /// IID: items are shuffled and distributed evenly; shard sizes differ by at most 1.
     Iid {
-        /// Clients, at most as many as there are items.
+        /// Number of clients, at most the number of items.
         #[component(required, at_least = 1)]
         n_clients: u32,
     },
-    /// The items of each class are spread by shares from a Dirichlet distribution (Hsu et al. 2019,
-    /// Yurochkin et al. 2019): the smaller `alpha`, the fewer classes a client has. An item with
-    /// several classes counts for one of them, drawn uniformly; unlabelled ones are a class of
-    /// their own.
+    /// Label skew: the items of each class are distributed by Dirichlet proportions (Hsu et al.
+    /// 2019, Yurochkin et al. 2019). Smaller `alpha`: fewer classes per client. An item with
+    /// several classes counts for one of them, drawn uniformly; unlabelled items form their own
+    /// class.
     LabelSkew {
-        /// Clients, at most as many as there are items.
+        /// Number of clients, at most the number of items.
         #[component(required, at_least = 1)]
         n_clients: u32,
-        /// Concentration.
+        /// Concentration parameter α of the Dirichlet distribution.
         #[component(default = 0.5, above = 0)]
         alpha: f64,
-        /// The least items of a client; the largest shards make up for smaller ones.
+        /// Minimum number of items per client, taken from the largest shards.
         #[component(default = 1)]
         min_size: u32,
     },
-    /// Shard sizes are shares from a Dirichlet distribution; who is in a shard is random.
+    /// Quantity skew: shard sizes follow a Dirichlet distribution; items are assigned at random.
     QuantitySkew {
-        /// Clients, at most as many as there are items.
+        /// Number of clients, at most the number of items.
         #[component(required, at_least = 1)]
         n_clients: u32,
-        /// Concentration.
+        /// Concentration parameter α of the Dirichlet distribution.
         #[component(default = 0.5, above = 0)]
         alpha: f64,
-        /// The least items of a client; the largest shards make up for smaller ones.
+        /// Minimum number of items per client, taken from the largest shards.
         #[component(default = 1)]
         min_size: u32,
     },
-    /// Every client is a node and knows all nodes within some hops of it, directions ignored.
-    /// Shards overlap.
+    /// Ego networks: every client is a node and holds all nodes within some hops of it, directions
+    /// ignored. Shards overlap.
     KHop {
-        /// Hops; farther away every real graph is one neighbourhood.
+        /// Number of hops; larger values cover any real graph.
         #[component(default = 1, in = 0..=32)]
         hops: u32,
-        /// Which nodes are clients.
+        /// Centre nodes, one client each.
         centres: Centres,
     },
-    /// Communities by greedy modularity (Louvain, Blondel et al. 2008), shared out by the rules of
-    /// the published codes of federated subgraphs. It draws no random number: nodes are visited in
-    /// ascending order and ties go to the lowest community. Edges count 1, directions and weights
-    /// ignored.
+    /// Louvain communities (greedy modularity, Blondel et al. 2008), assigned to clients by the
+    /// rules of published subgraph FL code. Deterministic unless `shuffled`: nodes are visited in
+    /// ascending order and ties go to the lowest community. Directions and weights are ignored.
     Louvain {
-        /// Clients; without it every community is one.
+        /// Number of clients; by default one per community.
         #[component(at_least = 1)]
         n_clients: Option<u32>,
-        /// How communities of any size become clients of about one size.
+        /// How communities of different sizes are assigned to clients of similar size.
         balance: Balance,
-        /// Nodes by which a piece of a community is smaller than a client's even share, which
-        /// `Whole` has no use for: 20 in FedSage and OpenFGL, 0 in FedGTA.
+        /// Number of nodes by which a community piece is smaller than the even share; unused by
+        /// `Whole`. 20 in FedSage and OpenFGL, 0 in FedGTA.
         #[component(default = 20)]
         slack: u32,
-        /// How much edges within are to exceed what degrees would give (Reichardt & Bornholdt
-        /// 2006), in steps of a thousandth: the higher, the more communities.
+        /// Modularity resolution (Reichardt & Bornholdt 2006), in steps of 0.001; higher values
+        /// give more communities.
         #[component(default = 1.0, in = 0.001..=1000)]
         resolution: f64,
-        /// Visit nodes in an order drawn from the seed.
+        /// Visit nodes in a random order, drawn from the seed.
         shuffled: bool,
     },
-    /// Parts of about one size with few edges between them, by halving on coarser and coarser
-    /// graphs as METIS does (Karypis & Kumar 1998). It draws no random number, and its cuts are not
-    /// METIS's. Edges count 1, directions and weights ignored; a part may be unconnected.
+    /// Balanced minimum-cut parts by multilevel bisection, as in METIS (Karypis & Kumar 1998).
+    /// Deterministic; cuts differ from METIS's. Directions and weights are ignored; parts may be
+    /// disconnected.
     Multilevel {
-        /// Clients, at most as many as there are nodes.
+        /// Number of clients, at most the number of nodes.
         #[component(required, at_least = 1)]
         n_clients: u32,
-        /// How much larger or smaller than the even share a part may be, as a share of it.
+        /// Allowed relative deviation of a part's size from the even share.
         #[component(default = 0.03, in = 0..=1)]
         imbalance: f64,
     },
-    /// Parts by `Multilevel`, of each of which several clients get nodes of their own choice, drawn
-    /// uniformly without repetition (FED-PUB, Baek et al. 2023): the clients of part 0 first.
-    /// Shards overlap, and a node may be in none.
+    /// Overlapping subgraphs (FED-PUB, Baek et al. 2023): several clients per `Multilevel` part,
+    /// each with a uniform sample of its nodes. Clients of part 0 come first. Shards overlap, and a
+    /// node may be in none.
     Overlapping {
-        /// Parts, at most as many as there are nodes.
+        /// Number of parts, at most the number of nodes.
         #[component(required, at_least = 1)]
         n_parts: u32,
-        /// Clients of each part.
+        /// Number of clients per part.
         #[component(default = 5, in = 1..=1_000_000)]
         copies: u32,
-        /// The share of a part's nodes that each of them gets, rounded down, but at least one node.
+        /// Fraction of a part's nodes that each client gets, rounded down, at least one node.
         #[component(default = 0.5, above = 0, at_most = 1)]
         share: f64,
-        /// How much larger or smaller than the even share a part may be, as a share of it.
+        /// Allowed relative deviation of a part's size from the even share.
         #[component(default = 0.03, in = 0..=1)]
         imbalance: f64,
     },
-    /// Parts by `Multilevel`, some of which get edges between nodes of one class and the others
-    /// between nodes of different classes (AdaFGL, Li et al. 2024, injection at random): every pair
-    /// of a part's nodes that has no edge and fits is joined with one probability. Clients hold,
-    /// and data sets report, the graph with these edges. The classes of all nodes are used, those
-    /// of tested ones too.
+    /// Structure skew by random edge injection (AdaFGL, Li et al. 2024) into `Multilevel` parts:
+    /// homophilous parts get edges within classes, the others between classes. Every suitable
+    /// non-adjacent pair of a part is joined with the same probability. Clients and reports use the
+    /// graph with these edges. Classes of all nodes are used, including test nodes.
     StructureSkew {
-        /// Clients, at most as many as there are nodes.
+        /// Number of clients, at most the number of nodes.
         #[component(required, at_least = 1)]
         n_clients: u32,
-        /// The probability that a client gets edges between nodes of one class.
+        /// Probability that a client is homophilous (edges within classes).
         #[component(default = 0.5, in = 0..=1)]
         homophilous: f64,
-        /// New edges to be expected for each edge inside a part.
+        /// Expected number of new edges per edge inside a part.
         #[component(default = 0.5, in = 0..=100)]
         rate: f64,
-        /// How much larger or smaller than the even share a part may be, as a share of it.
+        /// Allowed relative deviation of a part's size from the even share.
         #[component(default = 0.03, in = 0..=1)]
         imbalance: f64,
     },
-    /// Items by what they are: a client has items of one value, or such as follow each other in the
-    /// order of a number.
+    /// Partition by property: a client has the items of one value, or consecutive items in the
+    /// order of a numeric property.
     ByProperty {
-        /// Of which property.
+        /// Property to partition by.
         property: Property,
-        /// Clients; without it every value that occurs is one, in the order of values. Fewer
-        /// clients than values get values whole, the largest first, each the one that has fewest
-        /// items then.
+        /// Number of clients; by default one per value, in the order of values. With fewer clients
+        /// than values, each value, largest first, goes to the client with the fewest items.
         #[component(at_least = 1)]
         n_clients: Option<u32>,
     },
-    /// A partition that was published: a text file whose first line names columns apart by commas,
-    /// among them `node` (`graph` for a set of graphs) and `client`, with a line for each item, by
-    /// the id that the data set's own files give it. Clients are numbered from 0 without a gap;
-    /// lines that begin with `#` and other columns say nothing.
+    /// Published partition: a comma-separated text file with a header and one line per item. Column
+    /// `node` (`graph` for a set of graphs) holds the id from the data set's own files, `client`
+    /// the client from 0 without gaps. Lines that begin with `#` and other columns are ignored.
     File {
         /// The file, relative to a data folder or absolute.
         #[component(required)]
         path: String,
-        /// Whether every item must have one client.
+        /// Whether every item must belong to exactly one client.
         cover: Cover,
     },
 }
 
-/// How communities are shared out among a given number of clients.
+/// Assignment of communities to a given number of clients.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Balance {
-    /// Communities are cut into pieces of a client's even share less the slack, in the order of
-    /// their nodes. Pieces, the largest first, fill one client up to its share, then go to the next
-    /// with room for less than share and slack, or to the smallest (FedSage and OpenFGL).
+    /// Communities are split, in node order, into pieces of the even share minus `slack`. Pieces,
+    /// largest first, fill one client up to the even share, then the next with room below share
+    /// plus slack, or the smallest (FedSage, OpenFGL).
     #[default]
     Fill,
-    /// The same pieces go to clients in turn, as long as there is room for share and slack
+    /// The same pieces, assigned round-robin to clients with room below share plus slack
     /// (FederatedScope).
     RoundRobin,
-    /// Communities stay whole: each, the largest first, goes to the client with fewest nodes then.
+    /// Whole communities: each, largest first, goes to the client with the fewest nodes.
     Whole,
 }
 
-/// What items are shared out by.
+/// Property by which items are partitioned.
 #[component]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Property {
-    /// Their class. An item with several counts for one of them, drawn uniformly; unlabelled ones
-    /// are a class of their own, the last.
+    /// Class. An item with several classes counts for one of them, drawn uniformly; unlabelled
+    /// items form the last class.
     #[default]
     Class,
-    /// What a graph has besides its class, such as the compiler and the level of its binary, all
-    /// together.
+    /// All graph properties besides the class jointly, such as compiler and optimisation level of
+    /// its binary.
     Facets,
-    /// One of these alone, such as `"compiler"`.
+    /// A single graph property, such as `"compiler"`.
     Facet(#[component(required)] String),
-    /// The degree of a node, or the mean degree of a graph, in ascending order; needs `n_clients`.
+    /// Degree of a node, or mean degree of a graph, ascending; needs `n_clients`.
     Degree,
-    /// The nodes of a graph, in ascending order; needs `n_clients`.
+    /// Number of nodes of a graph, ascending; needs `n_clients`.
     Nodes,
-    /// The mean of an item's features, in ascending order; needs `n_clients`.
+    /// Mean of an item's features, ascending; needs `n_clients`.
     MeanFeature,
 }
 
-/// What a published partition must cover.
+/// Required coverage of a published partition.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cover {
-    /// Every item has exactly one client.
+    /// Every item belongs to exactly one client.
     #[default]
     Exact,
-    /// An item may have several clients or none; a line that says again what another says counts
-    /// once.
+    /// An item may belong to several clients or none; duplicate lines count once.
     Any,
 }
 
-/// Which nodes are the centres of neighbourhoods.
+/// Centre nodes of the ego networks.
 #[component]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Centres {
@@ -208,9 +203,9 @@ pub enum Centres {
     All,
     /// The nodes of the training split.
     Train,
-    /// So many nodes, drawn uniformly without repetition.
+    /// A number of nodes, sampled uniformly without replacement.
     Sample(#[component(required)] u32),
-    /// These nodes, in this order and without repetition, as the data set numbers them: after
+    /// These nodes, each once, in this order, with the ids of the data set after
     /// `largest_component`.
     Nodes(#[component(required)] Vec<u32>),
 }

@@ -6,7 +6,7 @@ use folkmoot_parts::component;
 use crate::readers::{self, Binary, FunctionOptions};
 use crate::{CountScaling, DataDirs, DataError, Dataset};
 
-/// The sets of control-flow graphs that PPGM and the matching networks before it were measured on.
+/// Control-flow graph sets used by PPGM and earlier matching networks.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Functions {

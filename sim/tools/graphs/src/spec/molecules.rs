@@ -6,14 +6,14 @@ use super::DatasetSpec;
 use crate::readers::{self, MoleculeOptions, Tasks};
 use crate::{DataDirs, DataError, Dataset};
 
-/// The sets of MoleculeNet (Wu et al. 2018) that FGCL uses, spelled as the field does.
+/// MoleculeNet sets (Wu et al. 2018) used by FGCL.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoleculeSet {
-    /// Inhibitors of β-secretase 1: 1,513 molecules, 1 task, and the published split.
+    /// Inhibitors of β-secretase 1: 1,513 molecules, 1 task, published split.
     #[serde(rename = "BACE")]
     Bace,
-    /// Passing the blood-brain barrier: 2,050 rows, 2,039 of them valid, 1 task.
+    /// Blood-brain barrier penetration: 2,050 rows, 2,039 of them valid, 1 task.
     #[serde(rename = "BBBP")]
     Bbbp,
     /// Side effects of drugs: 1,427 molecules, 27 tasks.
@@ -71,14 +71,14 @@ impl MoleculeSet {
     }
 }
 
-/// What happens to rows whose SMILES text is no molecule.
+/// Handling of rows with an invalid SMILES string.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invalid {
-    /// They are left out, and a note names their lines.
+    /// Skip them; a note lists their lines.
     #[default]
     Skip,
-    /// The first one ends the reading with an error that says what is wrong.
+    /// Stop with an error at the first one.
     Refuse,
 }
 

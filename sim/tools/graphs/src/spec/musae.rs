@@ -6,16 +6,16 @@ use std::path::Path;
 use crate::readers::{MusaeFiles, read_musae};
 use crate::{DataDirs, DataError, Dataset};
 
-/// Graphs of web sites (B. Rozemberczki, C. Allen, R. Sarkar. Multi-scale Attributed Node
-/// Embedding. Journal of Complex Networks 2021).
+/// Social networks (B. Rozemberczki, C. Allen, R. Sarkar. Multi-scale Attributed Node Embedding.
+/// Journal of Complex Networks 2021).
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MusaeSet {
-    /// Verified pages of Facebook that like each other: 22,470 nodes, 170,823 edges, 4,714 words, 4
-    /// classes (company, government, politician, tvshow).
+    /// Mutual likes of verified Facebook pages: 22,470 nodes, 170,823 edges, 4,714 words, 4 classes
+    /// (company, government, politician, tvshow).
     FacebookPages,
-    /// Streamers of Twitch in English who are friends: 7,126 nodes, 35,324 edges, 3,170 columns of
-    /// which 2,545 occur, 2 classes (mature or not).
+    /// Friendships of English-language Twitch streamers: 7,126 nodes, 35,324 edges, 3,170 feature
+    /// columns (2,545 used), 2 classes (mature or not).
     TwitchGb,
 }
 

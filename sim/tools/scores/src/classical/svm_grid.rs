@@ -13,25 +13,25 @@ use crate::evaluation::{EvaluationError, require, same_length};
 #[component(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct SvmGrid {
-    /// The bounds `C` to try (Jin & Chen 2022).
+    /// Values of `C` to try (Jin & Chen 2022).
     #[component(default = DECADES.to_vec(), above = 0)]
     pub c: Vec<f64>,
-    /// The widths `gamma` to try (Jin & Chen 2022).
+    /// Values of the kernel parameter `gamma` to try (Jin & Chen 2022).
     #[component(default = (0..21).map(|power| f64::from(1_u32 << power) / 1024.0).collect(), above = 0)]
     pub gamma: Vec<f64>,
-    /// The folds by which [`cross_validate`](Self::cross_validate) chooses within its training
-    /// items.
+    /// Number of folds by which [`cross_validate`](Self::cross_validate) selects within its
+    /// training items.
     #[component(default = 5, at_least = 2)]
     pub n_inner_folds: usize,
-    /// The solver's tolerance, as [`Svm::tolerance`].
+    /// Tolerance of the solver, as [`Svm::tolerance`].
     #[component(default = 1e-3, above = 0)]
     pub tolerance: f64,
-    /// The solver's steps at most, as [`Svm::max_steps`]; many, for the largest `C` of the default
-    /// grid ask for a margin that the classes may not have, and the search for it can be long.
+    /// Maximum number of solver steps, as [`Svm::max_steps`]. Large values of `C` in the default
+    /// grid may need many steps if classes are not separable.
     #[component(default = 100_000, at_least = 1)]
     pub max_steps: u64,
-    /// Takes the kernel without its negative eigenvalues, as [`clip_negative`], over training and
-    /// test items together.
+    /// Clip negative eigenvalues of the kernel, as [`clip_negative`], over training and test items
+    /// together.
     pub clip: bool,
 }
 

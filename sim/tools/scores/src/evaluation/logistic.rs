@@ -12,14 +12,14 @@ const CHUNK: usize = 32;
 #[component]
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogisticRegression {
-    /// The weight `C` of the data against the penalty.
+    /// Inverse regularisation strength `C`.
     #[component(default = 1.0, above = 0)]
     pub c: f64,
     /// Stops when the gradient's norm is at most this times `max(1, C)`. As the penalty's curvature
     /// is 1, with `C <= 1` no coefficient is then off by more, to first order.
     #[component(default = 1e-6, above = 0)]
     pub tolerance: f64,
-    /// Newton steps at most.
+    /// Maximum number of Newton steps.
     #[component(default = 100, at_least = 1)]
     pub max_steps: usize,
 }

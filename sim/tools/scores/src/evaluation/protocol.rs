@@ -10,15 +10,15 @@ use super::logistic::Rows;
 use super::{EvaluationError, LogisticRegression, finite, legal, require, same_length};
 use crate::labels::{Counts, F1};
 
-/// How scores become labels.
+/// Rule that turns scores into labels.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decision {
-    /// The number of labels of each test node is known, and as many top scores are taken; ties go
-    /// to the smaller label. DeepWalk's rule.
+    /// The number of labels of each test node is known and as many top scores are taken; ties go to
+    /// the smaller label (DeepWalk).
     #[default]
     KnownCount,
-    /// Every label whose probability exceeds this; the usual value is 0.5.
+    /// Every label with a probability above this threshold; the usual value is 0.5.
     Threshold(#[component(required, above = 0, below = 1)] f64),
 }
 
@@ -41,15 +41,15 @@ pub enum Decision {
 #[component]
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeClassification {
-    /// Shares of the labelled nodes that train.
+    /// Training fractions of the labelled nodes.
     #[component(default = (1..10).map(|tenth| f64::from(tenth) / 10.0).collect(), above = 0, below = 1)]
     pub train_ratios: Vec<f64>,
-    /// Random orders of the nodes; all ratios use the same.
+    /// Number of random orders of the nodes; all training fractions use the same.
     #[component(default = 10, at_least = 1)]
     pub n_shuffles: usize,
-    /// How scores become labels.
+    /// Rule that turns scores into labels.
     pub decision: Decision,
-    /// The solver.
+    /// Logistic regression.
     pub regression: LogisticRegression,
 }
 

@@ -13,10 +13,13 @@ use folkmoot_parts::component;
 ///
 /// S. Boyd, A. Ghosh, B. Prabhakar, D. Shah. Randomized Gossip Algorithms. IEEE Transactions on
 /// Information Theory 52(6), 2006, for matrices drawn anew.
-#[component(name = "Changing", about = "new random pairs of clients in every round")]
+#[component(
+    name = "Changing",
+    about = "time-varying topology: new random pairs of clients in every round"
+)]
 #[derive(Clone, Copy, Debug)]
 pub struct Changing {
-    /// The most neighbours of a client in one round.
+    /// Maximum number of neighbours of a client in one round.
     #[component(default = 1, in = 1..=1_024)]
     pub neighbours: u32,
 }

@@ -17,16 +17,16 @@ fn drawn(spec: &DatasetSpec, rng: &mut SimRng) -> Result<Graph, StrategyError> {
 /// A ring some of whose links lead somewhere else (Watts & Strogatz 1998).
 #[component(
     name = "SmallWorld",
-    about = "a ring some of whose links lead somewhere else (Watts & Strogatz 1998)",
+    about = "small-world graph: a ring with rewired links (Watts & Strogatz 1998)",
     rules
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct SmallWorld {
-    /// Neighbours of each client on the ring, half of them on either side: even, and below the
-    /// number of clients.
+    /// Neighbours of each client on the ring, half on either side: even, and below the number of
+    /// clients.
     #[component(default = 4, in = 2..=1_024)]
     pub neighbours: u32,
-    /// The probability that a link leads to a client that is drawn.
+    /// Rewiring probability of a link.
     #[component(default = 0.2, in = 0..=1)]
     pub rewired: f64,
 }
@@ -58,11 +58,11 @@ impl Topology for SmallWorld {
 /// of about `ln n` it mostly falls into parts, which is refused.
 #[component(
     name = "ErdosRenyi",
-    about = "every two clients with the same probability (Erdős & Rényi 1959)"
+    about = "Erdős–Rényi random graph: all links are equally likely (Erdős & Rényi 1959)"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct ErdosRenyi {
-    /// The expected number of neighbours; at most the number of clients less 1.
+    /// Expected number of neighbours; at most the number of clients − 1.
     #[component(default = 6.0, above = 0, at_most = 1_000_000)]
     pub degree: f64,
 }

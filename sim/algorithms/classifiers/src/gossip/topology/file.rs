@@ -8,10 +8,10 @@ use folkmoot_parts::component;
 
 /// The links of a file: a line `u v` for each, with ids of clients from 0 on, whichever way round;
 /// empty lines and lines that begin with `#` or `%` are skipped. The manifest has its fingerprint.
-#[component(name = "File", about = "the links of a file, a line for each")]
+#[component(name = "File", about = "links from a file, one per line")]
 #[derive(Clone, Debug)]
 pub struct File {
-    /// The file, relative to a data folder or absolute.
+    /// Path of the file, relative to a data folder or absolute.
     #[component(required)]
     pub path: String,
 }

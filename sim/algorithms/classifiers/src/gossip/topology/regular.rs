@@ -22,7 +22,7 @@ fn fits(n_clients: u32, neighbours: u32) -> Result<(), StrategyError> {
 }
 
 /// Every client with every other: one exchange reaches the mean, at `n (n - 1)` messages.
-#[component(name = "Complete", about = "every client with every other")]
+#[component(name = "Complete", about = "complete graph: every client is linked with every other")]
 #[derive(Clone, Copy, Debug)]
 pub struct Complete {}
 
@@ -37,13 +37,12 @@ impl Topology for Complete {
 /// Clients in a ring, in the order of their ids, each linked with the nearest on both sides.
 #[component(
     name = "Ring",
-    about = "clients in a ring, each with the nearest on both sides",
+    about = "ring: each client is linked with the nearest ones on both sides",
     rules
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Ring {
-    /// Neighbours of each client, half of them on either side: even, and below the number of
-    /// clients.
+    /// Neighbours of each client, half on either side: even, and below the number of clients.
     #[component(default = 2, in = 2..=1_000_000)]
     pub neighbours: u32,
 }
@@ -57,7 +56,7 @@ impl Ring {
 
 /// The rule for numbers of neighbours that lie on both sides.
 pub(super) fn even(neighbours: u32) -> String {
-    format!("must be even, as many on either side, got {neighbours}")
+    format!("must be even, half on either side, got {neighbours}")
 }
 
 /// That so many clients have room for so many neighbours each.
@@ -86,13 +85,13 @@ impl Topology for Ring {
 /// or columns, those above and below are one.
 #[component(
     name = "Torus",
-    about = "clients on a grid whose ends meet, each with the four beside it"
+    about = "torus: clients on a periodic grid, each linked with its four neighbours"
 )]
 #[derive(Clone, Copy, Debug)]
 pub struct Torus {
-    /// Rows: at least 2, and a divisor of the number of clients with at least 2 columns left. Left
-    /// out, the grid is as square as it can be.
-    #[component(at_least = 2, hint = "leave it out for a grid that is as square as it can be")]
+    /// Rows: at least 2, and a divisor of the number of clients that leaves at least 2 columns. If
+    /// omitted, the grid is as square as possible.
+    #[component(at_least = 2, hint = "omit it for the squarest possible grid")]
     pub rows: Option<u32>,
 }
 
