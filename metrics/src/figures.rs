@@ -54,20 +54,20 @@ const fn of_both(name: &'static str, about: &'static str) -> KnownFigure {
 pub const FIGURES: [KnownFigure; 30] = [
     of_run(
         "messages-by-round",
-        "Messages sent in each round, by kind, with what theory says of them where a strategy does.",
+        "Messages sent per round, by kind, with the theoretical number where there is one.",
     ),
     of_run(
         "bytes-by-round",
-        "Bytes on the wire in each round, headers and retries included, by kind.",
+        "Bytes transmitted per round, by kind: payload, headers and retransmissions.",
     ),
-    of_run("cumulative-bytes", "The same summed over rounds."),
+    of_run("cumulative-bytes", "Cumulative bytes transmitted over rounds, by kind."),
     of_run(
         "score-*-by-round",
-        "A metric of `scores.csv` over rounds, a curve for each part of the data.",
+        "A metric of `scores.csv` over rounds, one curve per split of the data.",
     ),
     of_run(
         "score-*-by-time",
-        "The same over virtual time; not in an ideal world, whose messages take none.",
+        "A metric of `scores.csv` over virtual time; not on an ideal network, which takes none.",
     ),
     of_run("score-*-by-bytes", "The same over bytes on the wire so far."),
     of_both(

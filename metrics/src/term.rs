@@ -46,11 +46,11 @@ pub struct Scored {
 pub enum Answering {
     /// The server's, which no client has trained further.
     Server,
-    /// Each client's: what it answers with once it has the server's last.
+    /// Each client's at the end, after the last model of the server if there is one.
     Own,
     /// Each client's as it has just trained it, before it gets another.
     Trained,
-    /// The mean of all clients', which nobody holds.
+    /// The average of all clients' models, which no client has.
     Mean,
     /// A classifier that whoever evaluates the run trains on what it has made.
     Probe,
@@ -90,24 +90,24 @@ impl Scored {
     /// Each of the questions with its answer, in words.
     pub fn words(&self) -> [(&'static str, &'static str); 4] {
         let model = match self.model {
-            Answering::Server => "the server's, which no client has trained further",
-            Answering::Own => "each client's: what it answers with once it has the server's last",
-            Answering::Trained => "each client's as it has just trained it",
-            Answering::Mean => "the mean of all clients', which nobody holds",
-            Answering::Probe => "a classifier that is trained on what the run has made",
+            Answering::Server => "the server's, without further training",
+            Answering::Own => "each client's at the end, after the last model of the server if there is one",
+            Answering::Trained => "each client's after its own training",
+            Answering::Mean => "the average of all clients' models (hypothetical)",
+            Answering::Probe => "a classifier trained on the embeddings of the run",
         };
         let items = match self.items {
-            Asked::Own => "each client's own, with the edges that it knows",
-            Asked::All => "all clients', each with the edges that its client knows",
+            Asked::Own => "each client's own, with the edges known to it",
+            Asked::All => "those of all clients, with the edges known to each client",
             Asked::Whole => "of the data set, with all its edges",
         };
         let weighting = match self.weighting {
-            Weighed::Items => "every item alike",
-            Weighed::Clients => "every client alike",
+            Weighed::Items => "equal weight per item",
+            Weighed::Clients => "equal weight per client",
         };
         let selection = match self.selection {
             Selection::Last => "the last round",
-            Selection::BestValidation => "the epoch that is best on the validation part",
+            Selection::BestValidation => "the best epoch on validation data",
         };
         [
             ("model", model),
@@ -476,7 +476,10 @@ mod tests {
             serde_json::to_string(&accuracy.scored).unwrap(),
             r#"{"model":"own","items":"own","weighting":"clients","selection":"last"}"#
         );
-        assert_eq!(accuracy.scored.unwrap().words()[2], ("weighting", "every client alike"));
+        assert_eq!(
+            accuracy.scored.unwrap().words()[2],
+            ("weighting", "equal weight per client")
+        );
         assert!(
             accuracy
                 .sentences()

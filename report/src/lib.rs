@@ -39,6 +39,8 @@ pub enum ReportError {
     /// A figure cannot be drawn.
     #[error(transparent)]
     Plot(#[from] PlotError),
+    #[error("{} does not exist", .0.display())]
+    Missing(PathBuf),
     /// There is no result here.
     #[error("{} is neither a run nor a sweep directory: it holds no {MANIFEST} and no {SWEEP}", .0.display())]
     Neither(PathBuf),
@@ -62,6 +64,7 @@ fn open(dir: &Path) -> Result<Found, ReportError> {
     }
     match dir.join(MANIFEST).is_file() {
         true => Ok(Found::Run(Box::new(RunDir::open(dir)?.completed()))),
+        false if !dir.exists() => Err(ReportError::Missing(dir.to_owned())),
         false => Err(ReportError::Neither(dir.to_owned())),
     }
 }

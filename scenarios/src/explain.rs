@@ -88,6 +88,25 @@ pub fn ending_in(name: &str, registry: &Registry) -> Vec<String> {
     all
 }
 
+/// The variants of this name, once for each choice that has one.
+pub fn variants_called(name: &str, registry: &Registry) -> Vec<Found> {
+    let named = paths(registry)
+        .into_iter()
+        .filter_map(|path| explain(&format!("{path}.{name}"), registry).ok())
+        .flatten()
+        .filter(|found| matches!(found, Found::Variant { .. }));
+    let mut known: Vec<String> = Vec::new();
+    named
+        .filter(|found| match found {
+            Found::Variant { path, .. } if !known.contains(path) => {
+                known.push(path.clone());
+                true
+            }
+            _ => false,
+        })
+        .collect()
+}
+
 /// The parts that a field may name; none if it is not for a name.
 pub fn parts_of<'a>(field: &Field, registry: &'a Registry) -> Vec<&'a Described> {
     let named = match inner(&field.shape) {

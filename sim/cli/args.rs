@@ -73,7 +73,7 @@ pub(crate) enum Command {
     /// List all cards and all components, or those about a topic
     #[command(after_help = "Example: folkmoot list privacy")]
     List {
-        /// Words that the name or the description has
+        /// Words to search for in names, questions and descriptions
         #[arg(value_name = "WORD")]
         words: Vec<String>,
     },
@@ -279,7 +279,7 @@ pub(crate) struct SweepArgs {
     /// Run only the missing runs of an existing sweep directory
     #[arg(long, requires = "out")]
     pub(crate) only_missing: bool,
-    /// Run shard K of N, from 1; auto: from a Slurm array; auto/N: also HyperQueue, Kubernetes
+    /// Run shard K of N, from 1; auto: take K/N from the Slurm array; auto/N: take K from the scheduler
     #[arg(long, value_name = "K/N", requires = "out")]
     pub(crate) shard: Option<ShardArg>,
     /// Print a job script for a scheduler and exit
@@ -548,7 +548,7 @@ pub(crate) struct WriteArgs {
 
 #[derive(Args)]
 pub(crate) struct AuditArgs {
-    /// A folder of scenarios such as classifiers, its algorithm, or a claims file [default: all]
+    /// A folder of scenarios such as classifiers, an algorithm, or a claims file [default: all]
     #[arg(value_name = "SYSTEM")]
     pub(crate) systems: Vec<String>,
     /// Use only the runs, sweeps and records in these folders [default: the record, then new runs]

@@ -13,7 +13,7 @@ use folkmoot_metrics::sweep_dir::POINTS;
 use folkmoot_metrics::{Better, Scored, Term, Unit};
 use folkmoot_parts::{Body, Field, Shape, Variant, with_article};
 use folkmoot_scenarios::axis::Described;
-use folkmoot_scenarios::explain::{Found, ending_in, explain as find, parts_of, paths};
+use folkmoot_scenarios::explain::{Found, ending_in, explain as find, parts_of, paths, variants_called};
 use folkmoot_scenarios::glossary::{Word, look_up};
 use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::sweep::plan;
@@ -53,10 +53,11 @@ fn exact(program: &Program, asked: &str) -> Vec<String> {
         paths = ending_in(asked, registry);
         match paths.as_slice() {
             [_] if !is_known => find(&paths.remove(0), registry).unwrap_or_default(),
+            [] => variants_called(asked, registry),
             _ => Vec::new(),
         }
     });
-    let mut blocks: Vec<String> = found.iter().map(|found| of_found(program, found)).collect();
+    let mut blocks = alike(found.iter().map(|found| of_found(program, found)));
     blocks.extend(words.iter().map(|word| of_word(asked, word)));
     let of_figure = |known: &KnownFigure| format!("{}, a figure of a {}\n  {}", known.name, known.of, known.about);
     blocks.extend(figures.into_iter().map(of_figure));
@@ -67,12 +68,51 @@ fn exact(program: &Program, asked: &str) -> Vec<String> {
     let said = SAID
         .iter()
         .filter(|(words, _)| words.contains(&asked.to_lowercase().as_str()));
-    blocks.extend(said.map(|(_, about)| format!("{asked}, a word of outputs\n  {about}")));
+    blocks.extend(said.map(|(_, about)| format!("{asked}, a term in outputs\n  {about}")));
     blocks
 }
 
+/// Texts that differ in their first line alone as one, with all first lines.
+fn alike(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut known: Vec<(Vec<String>, String)> = Vec::new();
+    for text in texts {
+        let (head, body) = text.split_once('\n').unwrap_or((&text, ""));
+        match known.iter_mut().find(|(_, other)| !body.is_empty() && other == body) {
+            Some((heads, _)) => heads.push(head.to_owned()),
+            None => known.push((vec![head.to_owned()], body.to_owned())),
+        }
+    }
+    let whole = |(heads, body): (Vec<String>, String)| format!("{}\n{body}", heads.join("\n"));
+    known
+        .into_iter()
+        .map(whole)
+        .map(|text| text.trim_end().to_owned())
+        .collect()
+}
+
 /// Words and marks in the output of runs and sweeps.
-const SAID: [(&[&str], &str); 8] = [
+const SAID: [(&[&str], &str); 13] = [
+    (
+        &["card"],
+        "A text file that describes an experiment: question, data set, partition among clients, algorithm, \
+         environment, and what a sweep varies. `folkmoot show NAME` prints one.",
+    ),
+    (
+        &["arm", "arms", "configuration"],
+        "A configuration that a sweep compares with others, under the same seeds. `sweep.arms` or `sweep.axes` name them.",
+    ),
+    (
+        &["run"],
+        "One configuration with one seed, and the directory of its results.",
+    ),
+    (
+        &["n/a"],
+        "No value: the metric was not computed in this run, or is not defined for its data.",
+    ),
+    (
+        &["result_hash", "result hash", "hash"],
+        "BLAKE3 hash of all results of a run. Two runs with the same hash have identical results.",
+    ),
     (
         &["client_majority"],
         "A control: the score of predicting, at each client, the most frequent class among its other items.",
@@ -99,11 +139,13 @@ const SAID: [(&[&str], &str); 8] = [
     ),
     (
         &["•", "best"],
-        "Marks the best mean, and every arm whose paired difference from it is not significant (95 %, uncorrected).",
+        "Marks the best mean, and every arm that is not significantly worse (paired t test over seeds, p < 0.05 after Holm's \
+         correction).",
     ),
     (
         &["*", "significant"],
-        "Marks a difference with p < 0.05 in a paired t test over seeds, after Holm's correction for the compared arms.",
+        "Marks a difference with p < 0.05 in a paired t test over seeds, after Holm's correction for the compared arms, or \
+         that is exactly the same under three seeds or more.",
     ),
 ];
 
@@ -243,7 +285,7 @@ fn of_word(name: &str, word: &Word) -> String {
             );
             let about = (!kind.about.is_empty()).then(|| format!("  {}", kind.about));
             let payload = (!kind.payload.is_empty()).then(|| format!("  carries  {}", kind.payload.replace('`', "")));
-            let numbers = format!("  numbers  {name}_messages, {name}_payload_bytes");
+            let numbers = format!("  metrics  {name}_messages, {name}_payload_bytes");
             let lines = [Some(head), about, payload, Some(numbers)];
             lines.into_iter().flatten().collect::<Vec<String>>().join("\n")
         }
@@ -283,7 +325,7 @@ fn of_number(name: &str, term: &Term, of: &[&str]) -> String {
         of => of.join(", "),
     };
     let mut lines = vec![
-        format!("{}, a number of {whose}: {}", term.name, term.words),
+        format!("{}, a metric of {whose}: {}", term.name, term.words),
         format!("  {}", term.about),
     ];
     let mut put = |name: &str, text: &str| lines.push(format!("  {name:<11}{text}"));
@@ -348,7 +390,7 @@ fn of_part(program: &Program, part: &Described) -> String {
     });
     let named_in: Vec<String> = named_in.collect();
     let head = format!(
-        "{}, {what}: {}\n  named in {}\n  source   {}",
+        "{}, {what}: {}\n  used in  {}\n  source   {}",
         part.name,
         part.about,
         named_in.join(", "),
@@ -452,7 +494,7 @@ fn fields(fields: &[&Field], what: &str) -> String {
         .map(|field| {
             let default = match field.default.as_deref() {
                 None => "must be given".to_owned(),
-                Some(text) if text.chars().count() > 28 => "see explain".to_owned(),
+                Some(text) if text.chars().count() > 28 => format!("see explain {}", field.name),
                 Some(text) => text.to_owned(),
             };
             vec![
@@ -502,6 +544,6 @@ fn laid(all: &[Variant]) -> String {
         .collect();
     match rows.is_empty() {
         true => String::new(),
-        false => table(&["  variant", "sets, where a card does not"], &rows, 2),
+        false => table(&["  variant", "changes these defaults"], &rows, 2),
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn list(program: &Program, words: &[String]) -> Result<(), Exit> {
     }
     if !cards.is_empty() {
         lists.push(format!(
-            "cards ({name} run NAME, {name} sweep NAME); time: one run of the first configuration on one core, times the runs; blank: not measured\n{}",
+            "cards ({name} run NAME, {name} sweep NAME); time: estimate for all runs on one core; blank: not measured\n{}",
             table(&head, &cards, 5)
         ));
     }

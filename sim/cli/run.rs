@@ -83,10 +83,10 @@ fn offer_sweep(program: &Program, args: &RunArgs, scenario: &Scenario) {
         return;
     }
     let value = |axis: &Swept| {
-        let (name, n) = (text::last_part(&axis.path), axis.values.len());
+        let n = axis.values.len();
         match axis.own(scenario, &program.registry) {
-            Some(own) => format!("{name} = {own} (1 of {n})"),
-            None => format!("{name} as in the card (none of {n})"),
+            Some(own) => format!("{} = {own}, one of {n} values", axis.path),
+            None => format!("{} as in the card, none of {n} values", axis.path),
         }
     };
     let values: Vec<String> = axes.iter().map(value).collect();
@@ -97,7 +97,7 @@ fn offer_sweep(program: &Program, args: &RunArgs, scenario: &Scenario) {
         ..args.card.clone()
     };
     warn(&format!(
-        "note: this is one configuration of the card's sweep, and does not answer its question: {}\nhelp: compare all: {}",
+        "note: this run has {}; the card's question needs all of them\nhelp: {}",
         values.join("; "),
         context::command(program, "sweep", &card, None, args.dry_run)
     ));

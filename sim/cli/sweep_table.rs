@@ -86,7 +86,7 @@ fn answer(program: &str, sweep: &SweepDir, found: &[Finding]) -> Option<String> 
     let first = sweep.manifest.axes.iter().find(|axis| axis.values.len() > 1);
     if let Some(axis) = first.filter(|_| sweep.manifest.contrasts.is_empty()) {
         return Some(format!(
-            "The card names no baseline, so nothing is compared.\n  help: {} show {} --baseline {}",
+            "No arm of this sweep is named as its baseline, so nothing is compared.\n  help: {} show {} --baseline {}",
             context::quoted(program),
             context::quoted(&sweep.path.to_string_lossy()),
             context::quoted(&axis.values[0])
@@ -160,17 +160,20 @@ fn legend(sweep: &SweepDir, said: &[String]) -> String {
     };
     let mut lines = vec![format!("Seeds: {seeds}.")];
     if says(" ± ") {
-        lines.push("±: half-width of the 95 % confidence interval of the mean (Student's t over seeds).".to_owned());
+        lines.push(
+            "±: half-width of the 95 % confidence interval over seeds (Student's t), paired for differences."
+                .to_owned(),
+        );
     }
     if says(" vs ") || says("difference") {
         let mark = if says(" *") {
             "*: significant"
         } else {
-            "No difference is significant (*)"
+            "No difference is significant"
         };
         let test = format!(
-            "{mark}: paired t test over seeds, p < 0.05 after Holm's correction for the compared arms, or the same \
-             difference under each of three seeds or more. Intervals are not corrected."
+            "{mark} (paired t test over seeds, p < 0.05 after Holm's correction for the compared arms; or exactly the same \
+             difference under three seeds or more). Intervals are not corrected."
         );
         lines.push(text::wrapped(&test, "", "   "));
     }

@@ -93,7 +93,17 @@ impl Canonical {
             let split = key.split?;
             Some(score_name(split, of(stem.strip_prefix(split)?.strip_prefix('_')?)?))
         };
-        let old = of(stem).map(str::to_owned).or_else(of_split);
+        // A reading of the mean loss of a mechanism has the mechanism's words in its name.
+        let of_mechanism = || {
+            let plain = |words: &str| words.replace(|c: char| !c.is_alphanumeric(), "_");
+            let mechanism = stem.strip_prefix(ReadingRow::EPSILON)?;
+            let mut words = self.words.iter().filter(|(_, column, ..)| *column == "mechanism");
+            words.find_map(|(.., new, old)| {
+                let renamed = mechanism.contains(&plain(new));
+                renamed.then(|| ReadingRow::EPSILON.to_owned() + &mechanism.replace(&plain(new), &plain(old)))
+            })
+        };
+        let old = of(stem).map(str::to_owned).or_else(of_split).or_else(of_mechanism);
         let label = self.labels.iter().find(|(new, _)| key.reference == Some(*new));
         if old.is_none() && label.is_none() {
             return None;
@@ -264,6 +274,10 @@ mod tests {
         );
         assert_eq!(table("privacy.csv", new), old);
         assert_eq!(table("clients.csv", new), new);
+        // Readings, which are hashed among the scores, have the mechanism in their names.
+        let of_reading = RENAMED.metric("epsilon_mean_Gaussian_noise__sum");
+        assert_eq!(of_reading, Some("epsilon_mean_normal_noise__sum".to_owned()));
+        assert_eq!(RENAMED.metric("epsilon_mean_laplace__sum"), None);
         let scores = "round,metric,value\n0,auc@published,1\n";
         assert_eq!(table("scores.csv", scores), "round,metric,value\n0,auc@printed,1\n");
     }

@@ -32,9 +32,9 @@ pub fn summary(audited: &[Audited]) -> String {
     let of = |verdict: Verdict| n(&|other| other == verdict);
     let mut page = format!(
         "# Results: what reproduces, and what does not\n\n\
-         We repeated experiments of papers on federated graph learning, in {} groups with {} claims.\n\
+         We repeated experiments of papers on federated graph learning: {} groups with {} claims.\n\
          **{reproduced} reproduced, {contradicted} were contradicted, {undecided} are undecided.** {n_controls} own controls are counted\n\
-         apart.\n\n\
+         separately.\n\n\
          ![Verdicts by paper](figures/verdicts.svg)\n\n\
          ## Main findings\n\n",
         audited.len(),
@@ -47,9 +47,9 @@ pub fn summary(audited: &[Audited]) -> String {
     }
     page += "\n`±` is the half-width of the 95 % confidence interval over seeds (Student's t), paired where two\n\
          runs are compared.\n\n\
-         ## By paper\n\n\
+         ## By group of papers\n\n\
          Cells count *reproduced / contradicted / undecided*.\n\n\
-         | paper | statements | table cells | own controls |\n|---|--:|--:|--:|\n";
+         | group | statements | table cells | own controls |\n|---|--:|--:|--:|\n";
     for one in audited {
         let cells = Kind::ALL.map(|kind| {
             let rows: Vec<_> = one.rows().filter(|(claim, _)| claim.kind == kind).collect();
@@ -87,7 +87,7 @@ pub fn summary(audited: &[Audited]) -> String {
     };
     let items = [
         format!(
-            "- **Reproduced**: to the published digits ({}); within the stated margin, with the whole interval ({}); or as a trend, \
+            "- **Reproduced**: the published digits ({}); an interval wholly within the margin that we set for the metric ({}); or a trend, \
              significant in the claimed direction ({}).",
             of(Verdict::Exact),
             of(Verdict::Statistical),
@@ -95,8 +95,8 @@ pub fn summary(audited: &[Audited]) -> String {
         ),
         "- **Contradicted**: the opposite is significant, or the published number is more than four standard errors away.".to_owned(),
         format!(
-            "- **Undecided**: not contradicted, with an interval wider than the margin ({}); no significant trend ({}); not run ({}); not \
-             testable ({}). A claim is not testable if the paper leaves it undefined, or no baseline beats the majority class.",
+            "- **Undecided**: not contradicted, but the interval leaves the margin ({}); no significant trend ({}); not run ({}); not \
+             testable ({}), since the paper leaves it undefined or no baseline beats the majority class.",
             of(Verdict::NotContradicted),
             of(Verdict::Inconclusive),
             of(Verdict::NotRun),
@@ -104,13 +104,13 @@ pub fn summary(audited: &[Audited]) -> String {
         ),
         "- **Own controls**: comparisons that a paper lacks, such as local training or the network without edges.".to_owned(),
         format!(
-            "- **Multiplicity**: {survive} of {} decisions by a significance test survive a false discovery rate of 5 % within their paper. {} use \
-             seeds that were added after an earlier look.",
+            "- **Multiplicity**: of {} verdicts that rest on a test, {survive} remain with the false discovery rate held at 5 % in each group. For \
+             {}, seeds were added after results had been seen.",
             tested.len(),
             finding(|one| one.looks > 1 && one.verdict.is_decided())
         ),
         format!(
-            "- **Incomplete records**, marked: {} claims lack seeds of their card, and {} use runs of an older version.",
+            "- **Incomplete**, and marked: {} claims have fewer seeds than planned, and {} rest on an older version of the program.",
             finding(|one| !one.missing.is_empty()),
             finding(|one| one.is_stale)
         ),
@@ -122,8 +122,8 @@ pub fn summary(audited: &[Audited]) -> String {
 }
 
 const END: &str = "
-`folkmoot audit` compares claims with the record again; `--quick` makes new runs of generated
-data, and `--from DIR` uses your own. Each folder's `measured.csv` has the recorded runs. See the
+`folkmoot audit` compares the claims with the stored measurements (`measured.csv`) again. `--quick`
+repeats what needs no data files, and `--from DIR` uses your runs. See the
 [log of moved results](results-log.md) and [speed](speed.md).
 
 ![Published numbers and measurements](figures/printed.svg)

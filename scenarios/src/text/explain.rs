@@ -111,9 +111,10 @@ fn message(tree: &Tree, text: &str, error: &Error, node: &Node, offset: usize) -
         Error::ExpectedIdentifier | Error::SuggestRawIdentifier(_) => {
             let got = got();
             // So it is after a setting that reaches into a value the card leaves to its default.
-            let way_out = match got.starts_with("fields") {
-                true => "; give the whole value, with the name before the parentheses",
-                false => "",
+            let way_out = match () {
+                () if got.starts_with("fields") => "; give the whole value, with the name before the parentheses",
+                () if got.starts_with("`[") => "; to compare several, name them in sweep.axes",
+                () => "",
             };
             format!("expected a name, as in Name or Name(field: value), got {got}{way_out}")
         }

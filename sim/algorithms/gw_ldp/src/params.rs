@@ -34,7 +34,7 @@ pub struct Params {
     pub inputs: Inputs,
     /// Scaling of node features.
     pub scale: Scale,
-    /// Classes that the network is trained on; they set the width of embeddings. Graphs are
+    /// Labels used in training; an embedding has one column per label. Graphs are
     /// evaluated by their own classes.
     pub target: Target,
     /// Training, validation and test sets.

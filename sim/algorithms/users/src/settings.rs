@@ -11,7 +11,7 @@ use folkmoot_parts::{Broken, Chosen, Rules, component};
 /// The parameters of [`LocalGnn`](crate::LocalGnn). Defaults are those of LPGNN.
 #[component(
     name = "LocalGnn",
-    about = "one node per user: one report under local differential privacy each, and a graph network at the server (LPGNN, Blink)",
+    about = "one node per user: each sends one locally private report, and the server trains a graph neural network (LPGNN, Blink)",
     rules
 )]
 #[derive(Clone, Debug, PartialEq)]

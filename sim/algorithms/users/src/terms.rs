@@ -10,7 +10,7 @@ pub(crate) const TERMS: &[Term] = &[
     share(
         "accuracy",
         "Accuracy",
-        "Fraction of the users with unreported class that the server's network classifies correctly.",
+        "Accuracy of the server's network on the users who did not send their class.",
     )
     .scored_at_best(Answering::Server, Asked::Whole, Weighed::Items),
     share(

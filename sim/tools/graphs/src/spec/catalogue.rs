@@ -133,7 +133,7 @@ fn published() -> Vec<CatalogueEntry> {
         ),
         entry(
             "FunctionGraphs(name: FFmpeg)",
-            "10,824 control-flow graphs, 8 properties; the public copy has 7,262 of 2,365 functions, 6 properties",
+            "10,824 control-flow graphs, 8 properties; the public copy has only 7,262 graphs of 2,365 functions, 6 properties",
             Some("acfg/ffmpeg_6ACFG_min50_max200"),
             GET_ACFG,
         ),
@@ -194,7 +194,7 @@ fn own_and_generated() -> Vec<CatalogueEntry> {
         entry("Npz(path: PATH)", "a NumPy archive of one graph", None, GET_OWN),
         entry(
             "Mapped(path: PATH)",
-            "a file of `folkmoot data`, read where a run looks; for millions of nodes",
+            "a memory-mapped file written by `folkmoot data`; for millions of nodes",
             None,
             GET_MAPPED,
         ),
@@ -222,7 +222,7 @@ fn own_and_generated() -> Vec<CatalogueEntry> {
         ),
         entry(
             "ControlFlow()",
-            "generated: functions in variants of known properties, the twin of FunctionGraphs",
+            "generated: control-flow graphs in the format of FunctionGraphs",
             None,
             "",
         ),
