@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use crate::DataError;
-use crate::sources::how_to_get;
+use crate::sources::{GET_OWN, how_to_get};
 
 /// An ordered list of folders, each with the origin of its name (`--data`, `FOLKMOOT_DATA`,
-/// `./data`).
+/// `./data`), and the folder of the card.
 ///
 /// The binary fills it in; nothing here reads arguments or the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DataDirs {
     dirs: Vec<(String, PathBuf)>,
+    card: Option<PathBuf>,
 }
 
 impl DataDirs {
@@ -23,6 +24,13 @@ impl DataDirs {
     /// Adds a folder to be looked in after those already named.
     pub fn with(mut self, origin: &str, dir: impl Into<PathBuf>) -> DataDirs {
         self.dirs.push((origin.to_string(), dir.into()));
+        self
+    }
+
+    /// States the folder of the card, where files that the card names by a path of one's own are
+    /// looked for first.
+    pub fn with_card(mut self, dir: impl Into<PathBuf>) -> DataDirs {
+        self.card = Some(dir.into());
         self
     }
 
@@ -38,7 +46,21 @@ impl DataDirs {
     /// [`DataError::Missing`], which lists every place looked in and how to get the set, as far as
     /// [`DatasetSpec::catalogue`](crate::DatasetSpec::catalogue) knows its path.
     pub fn locate(&self, relative: impl AsRef<Path>) -> Result<PathBuf, DataError> {
-        let relative = relative.as_ref();
+        self.find(relative.as_ref(), false)
+    }
+
+    /// As [`locate`](Self::locate) for a path that the user wrote: beside the card, then in the
+    /// folders.
+    ///
+    /// # Errors
+    /// As [`locate`](Self::locate).
+    pub fn locate_own(&self, relative: impl AsRef<Path>) -> Result<PathBuf, DataError> {
+        self.find(relative.as_ref(), true)
+    }
+
+    fn find(&self, relative: &Path, is_own: bool) -> Result<PathBuf, DataError> {
+        let beside = self.card.iter().filter(|_| is_own).map(|dir| ("beside the card", dir));
+        let named = self.dirs.iter().map(|(origin, dir)| (origin.as_str(), dir));
         let mut looked = Vec::new();
         if relative.is_absolute() {
             if relative.exists() {
@@ -46,18 +68,54 @@ impl DataDirs {
             }
             looked.push(("the path given".to_string(), relative.to_path_buf()));
         } else {
-            for (origin, dir) in &self.dirs {
+            for (origin, dir) in beside.chain(named) {
                 let path = dir.join(relative);
                 if path.exists() {
                     return Ok(path);
                 }
-                looked.push((origin.clone(), path));
+                looked.push((origin.to_owned(), path));
             }
         }
         Err(DataError::Missing {
             what: relative.to_path_buf(),
             looked,
-            get: how_to_get(relative),
+            get: if is_own {
+                GET_OWN.to_owned()
+            } else {
+                how_to_get(relative)
+            },
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::readers::test_files::Folder;
+
+    #[test]
+    fn a_path_of_ones_own_is_looked_for_beside_the_card_first() {
+        let folder = Folder::new("data-dirs");
+        let in_data = folder.file("data/edges.txt", "0 1\n");
+        let only_data = folder.file("data/other.txt", "0 1\n");
+        let beside = folder.file("cards/edges.txt", "0 1\n");
+        let dirs = DataDirs::new()
+            .with("--data", folder.0.join("data"))
+            .with_card(folder.0.join("cards"));
+        assert_eq!(dirs.locate_own("edges.txt").unwrap(), beside);
+        assert_eq!(dirs.locate("edges.txt").unwrap(), in_data);
+        assert_eq!(dirs.locate_own("other.txt").unwrap(), only_data);
+        let error = dirs.locate_own("none.txt").unwrap_err().to_string();
+        let places: Vec<&str> = error.lines().filter(|line| line.contains("looked for")).collect();
+        assert!(places[0].ends_with("cards/none.txt (beside the card)"), "{error}");
+        assert!(places[1].ends_with("data/none.txt (--data)"), "{error}");
+        assert!(!dirs.locate("none.txt").unwrap_err().to_string().contains("beside"));
+        let absolute = folder.0.join("none.txt");
+        assert!(
+            dirs.locate_own(absolute)
+                .unwrap_err()
+                .to_string()
+                .contains("the path given")
+        );
     }
 }

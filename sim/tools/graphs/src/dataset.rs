@@ -13,8 +13,11 @@ use std::ops::Range;
 
 pub use class_split::SplitError;
 
+use crate::features::DenseRows;
 use crate::measures::{degree_stats, isolated_nodes, largest_component};
-use crate::{DataError, Features, Graph, GraphError, Labels, Properties, TaskLabels};
+use crate::profile::Spread;
+use crate::readers::CLIENT;
+use crate::{DataError, Features, Graph, GraphError, Labels, Properties, Targets, TaskLabels};
 
 /// One or more graphs and their annotations.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -32,6 +35,14 @@ pub struct Dataset {
     pub node_labels: Option<Labels>,
     /// One class per arc, over all graphs in order, each in the order of [`Graph::arcs`].
     pub edge_labels: Option<Vec<u32>>,
+    /// Features of each arc, one row per arc, over all graphs in order, each in the order of
+    /// [`Graph::arcs`]. No algorithm uses them.
+    pub edge_features: Option<DenseRows>,
+    /// The labels of each node, over all graphs in order, for one or more binary tasks; only where
+    /// some are missing, else they are `node_labels`.
+    pub node_tasks: Option<TaskLabels>,
+    /// What each node has in addition to its class, over all graphs in order, such as its client.
+    pub node_properties: Option<Properties>,
     /// The class of each graph; `None` for a node-level set, and for one with several tasks or
     /// missing labels.
     pub graph_labels: Option<Vec<u32>>,
@@ -40,6 +51,8 @@ pub struct Dataset {
     pub graph_properties: Option<Properties>,
     /// The labels of each graph for one or more binary tasks, some of them missing.
     pub graph_tasks: Option<TaskLabels>,
+    /// The numbers to predict for each node or each graph.
+    pub targets: Option<Targets>,
     /// How many classes the learning task has: of graphs if they are labelled, else of nodes; 0
     /// without a task.
     pub n_classes: usize,
@@ -47,6 +60,8 @@ pub struct Dataset {
     pub splits: Option<Splits>,
     /// The ids that the source file gives the nodes, if they are not `0..n_nodes`.
     pub node_ids: Option<Vec<u32>>,
+    /// The texts that the source file names the nodes by, each once, over all graphs in order.
+    pub node_names: Option<Vec<String>>,
     /// What reading or generating changed, with counts, each one sentence.
     pub notes: Vec<String>,
     /// The fingerprint, where the file that the set was read from states it. A set made of parts of
@@ -88,6 +103,12 @@ impl Splits {
         }
     }
 
+    /// The first item that is in two of the masks.
+    pub(crate) fn twice(&self) -> Option<usize> {
+        let n = |item: usize| u8::from(self.train[item]) + u8::from(self.val[item]) + u8::from(self.test[item]);
+        (0..self.train.len()).find(|&item| n(item) > 1)
+    }
+
     fn select(&self, items: &[u32]) -> Splits {
         let pick = |mask: &[bool]| items.iter().map(|&item| mask[item as usize]).collect();
         Splits {
@@ -124,7 +145,8 @@ impl Dataset {
 
     /// Whether the items to divide among clients are whole graphs rather than nodes of one graph.
     pub fn is_graph_level(&self) -> bool {
-        self.graph_labels.is_some() || self.graph_tasks.is_some() || self.graphs.len() != 1
+        let has_targets = self.targets.as_ref().is_some_and(Targets::are_of_graphs);
+        self.graph_labels.is_some() || self.graph_tasks.is_some() || has_targets || self.graphs.len() != 1
     }
 
     /// Why there is no class to learn per item, and the way out.
@@ -148,6 +170,16 @@ impl Dataset {
                 tasks.n_graphs(),
                 tasks.names()[0].escape_debug()
             ),
+            _ if self.node_tasks.is_some() => {
+                "the data set has binary labels of nodes, some of them missing, and classes are \
+                 learned here; store a class per node, or labels without a missing one"
+                    .to_owned()
+            }
+            _ if self.targets.is_some() => {
+                "the data set has numbers to predict, and classes are learned here; store a class \
+                 for each range of values"
+                    .to_owned()
+            }
             _ => "the data set has no classes to learn; choose one with labels".to_owned(),
         }
     }
@@ -195,12 +227,11 @@ impl Dataset {
             "only a node-level set can be cut down to some of its nodes"
         );
         let graph = self.graph();
-        let edge_labels = self.edge_labels.as_ref().map(|labels| {
+        let arcs = || {
             let kept = nodes.iter().flat_map(|&u| graph.arc_range(u).zip(graph.neighbours(u)));
-            kept.filter(|(_, v)| nodes.binary_search(v).is_ok())
-                .map(|(at, _)| labels[at])
-                .collect()
-        });
+            kept.filter(|(_, v)| nodes.binary_search(v).is_ok()).map(|(at, _)| at)
+        };
+        let of_arcs = |features: &DenseRows| features.select(&arcs().map(|at| at as u32).collect::<Vec<_>>());
         let id = |node: u32| self.node_ids.as_ref().map_or(node, |ids| ids[node as usize]);
         Dataset {
             name: self.name.clone(),
@@ -208,20 +239,32 @@ impl Dataset {
             features: self.features.as_ref().map(|features| features.select(nodes)),
             structural_columns: self.structural_columns.clone(),
             node_labels: self.node_labels.as_ref().map(|labels| labels.select(nodes)),
-            edge_labels,
+            edge_labels: self
+                .edge_labels
+                .as_ref()
+                .map(|labels| arcs().map(|at| labels[at]).collect()),
+            edge_features: self.edge_features.as_ref().map(of_arcs),
+            node_tasks: self.node_tasks.as_ref().map(|tasks| tasks.select(nodes)),
+            node_properties: self.node_properties.as_ref().map(|all| all.select(nodes)),
+            targets: self.targets.as_ref().map(|targets| targets.select(nodes)),
             graph_labels: None,
             graph_properties: None,
             graph_tasks: None,
             n_classes: self.n_classes,
             splits: self.splits.as_ref().map(|splits| splits.select(nodes)),
             node_ids: Some(nodes.iter().map(|&node| id(node)).collect()),
+            node_names: self.node_names.as_ref().map(|names| {
+                let name = |&node: &u32| names[node as usize].clone();
+                nodes.iter().map(name).collect()
+            }),
             notes: self.notes.clone(),
             fingerprint_on_file: None,
         }
     }
 
     /// The set with more edges in its single graph: pairs of different nodes that have none, each
-    /// without direction and of weight 1.
+    /// without direction and of weight 1. Features of edges, which the added ones do not have, are
+    /// left out, with a note.
     ///
     /// # Errors
     /// [`GraphError`] for a node that does not exist, or too many edges.
@@ -235,6 +278,10 @@ impl Dataset {
         );
         let mut set = self.clone();
         set.graphs = vec![self.graph().with_edges(added)?];
+        if set.edge_features.take().is_some() {
+            set.notes
+                .push("edge features are left out, since added edges have none".to_owned());
+        }
         set.fingerprint_on_file = None;
         Ok(set)
     }
@@ -282,11 +329,13 @@ impl Dataset {
     pub fn damage(&self) -> Option<DataError> {
         let features = || self.features.as_ref().and_then(Features::damage);
         let labels = || self.node_labels.as_ref().and_then(Labels::damage);
+        let of_edges = || self.edge_features.as_ref().and_then(DenseRows::damage);
         self.graphs
             .iter()
             .find_map(Graph::damage)
             .or_else(features)
             .or_else(labels)
+            .or_else(of_edges)
     }
 
     /// Rows of (what, value) with the counts that a reader of a paper compares: for
@@ -332,6 +381,9 @@ impl Dataset {
         if let Some(features) = &self.features {
             row("features", features.n_columns().to_string());
         }
+        if let Some(features) = &self.edge_features {
+            row("edge features", features.n_columns().to_string());
+        }
         if let Some(labels) = &self.node_labels {
             row("node classes", labels.n_classes().to_string());
             row("node labels", labels.n_labels().to_string());
@@ -341,11 +393,23 @@ impl Dataset {
             row("graph classes", self.n_classes.to_string());
         }
         if let Some(properties) = &self.graph_properties {
-            let facets: Vec<&str> = properties.facets().collect();
-            let value = format!("{} ({})", properties.n_classes(), facets.join(" × "));
-            row("graph properties", value);
+            row("graph properties", properties.described());
         }
-        if let Some(tasks) = &self.graph_tasks {
+        if let Some(properties) = &self.node_properties {
+            row("node properties", properties.described());
+        }
+        let (properties, items) = match self.is_graph_level() {
+            true => (&self.graph_properties, "graphs"),
+            false => (&self.node_properties, "nodes"),
+        };
+        if let Some(clients) = properties.as_ref().and_then(|all| all.facet(CLIENT)) {
+            let mut sizes = vec![0; clients.n_classes()];
+            clients.classes().iter().for_each(|&client| sizes[client as usize] += 1);
+            let spread = Spread::of(sizes);
+            let value = format!("{}, with {} to {} {items}", clients.n_classes(), spread.min, spread.max);
+            row("clients", value);
+        }
+        for tasks in [&self.graph_tasks, &self.node_tasks].into_iter().flatten() {
             row("tasks", tasks.n_tasks().to_string());
             for (task, name) in tasks.names().iter().enumerate() {
                 let (positive, negative) = tasks.counts(task);
@@ -355,6 +419,26 @@ impl Dataset {
                     format!("{name}: {positive} positive, {negative} negative, {missing} missing"),
                 );
             }
+        }
+        if let Some(targets) = &self.targets {
+            let items = if targets.are_of_graphs() { "graphs" } else { "nodes" };
+            for (target, name) in targets.names().iter().enumerate() {
+                let value = match targets.summary(target) {
+                    Some((least, mean, most, known)) => {
+                        let missing = targets.n_items() - known;
+                        format!("{name} of {items}: {least} to {most}, mean {mean:.4}, {missing} missing")
+                    }
+                    None => format!("{name} of {items}: all missing"),
+                };
+                row("to predict", value);
+            }
+        }
+        if let Some(names) = &self.node_names {
+            let mut listed: Vec<&str> = names.iter().take(3).map(String::as_str).collect();
+            if names.len() > 3 {
+                listed.push("…");
+            }
+            row("node ids", listed.join(", ").escape_debug().to_string());
         }
         if let Some(splits) = &self.splits {
             let (train, val, test) = splits.sizes();

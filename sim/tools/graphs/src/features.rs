@@ -43,6 +43,28 @@ impl DenseRows {
         self.values.slice(start..start + self.n_columns)
     }
 
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    pub fn n_columns(&self) -> usize {
+        self.n_columns
+    }
+
+    /// Some rows; row `i` of the result is `rows[i]`.
+    ///
+    /// # Panics
+    /// If a row does not exist.
+    pub fn select(&self, rows: &[u32]) -> DenseRows {
+        let values: Vec<f32> = rows.iter().flat_map(|&row| self.row(row)).copied().collect();
+        DenseRows::of_column(values.into(), rows.len(), self.n_columns)
+    }
+
+    /// What is wrong with what has been read of mapped rows, if anything is.
+    pub(crate) fn damage(&self) -> Option<DataError> {
+        self.values.damage()
+    }
+
     /// All values, row by row.
     pub(crate) fn values(&self) -> &[f32] {
         self.values.all()
@@ -200,7 +222,7 @@ impl Features {
     /// What is wrong with what has been read of mapped features, if anything is.
     pub(crate) fn damage(&self) -> Option<DataError> {
         match self {
-            Features::Dense(matrix) => matrix.values.damage(),
+            Features::Dense(matrix) => matrix.damage(),
             Features::Sparse(matrix) => {
                 let columns = || matrix.columns.damage();
                 matrix

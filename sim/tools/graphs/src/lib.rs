@@ -41,6 +41,7 @@ mod readers;
 mod scaling;
 mod sources;
 mod spec;
+mod targets;
 mod tasks;
 
 pub use data_dirs::DataDirs;
@@ -60,4 +61,5 @@ pub use scaling::CountScaling;
 pub use spec::{
     CatalogueEntry, Citation, DataSource, DatasetSpec, Functions, Invalid, Isolated, MoleculeSet, MusaeSet,
 };
+pub use targets::Targets;
 pub use tasks::{TaskError, TaskLabels};

@@ -88,10 +88,22 @@ enum Kind {
     Splits,
     /// The nodes' ids at the source.
     NodeIds,
+    /// For each arc its features, `f32`.
+    EdgeFeatures,
+    /// For each node and task 0 for no, 1 for yes, 2 for not known.
+    NodeTasks,
+    /// The joint class of each node's properties.
+    NodeProperties,
+    /// For each item and target a number, `f32`, NaN where it is not known.
+    Predicted,
+    /// Bounds of the nodes' names in the following section, one word more than there are nodes.
+    NameBounds,
+    /// The nodes' names, UTF-8, one after the other.
+    Names,
 }
 
 impl Kind {
-    const ALL: [Kind; 16] = [
+    const ALL: [Kind; 22] = [
         Kind::Graphs,
         Kind::Offsets,
         Kind::Targets,
@@ -108,8 +120,17 @@ impl Kind {
         Kind::GraphTasks,
         Kind::Splits,
         Kind::NodeIds,
+        Kind::EdgeFeatures,
+        Kind::NodeTasks,
+        Kind::NodeProperties,
+        Kind::Predicted,
+        Kind::NameBounds,
+        Kind::Names,
     ];
 }
+
+/// The facets of properties, and the values of each joint class.
+type Facets = (Vec<String>, Vec<Vec<String>>);
 
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -123,8 +144,20 @@ struct Description {
     /// Classes of the nodes, if they are labelled.
     n_node_classes: Option<u32>,
     /// The facets of the graphs' properties, and the values of each joint class.
-    properties: Option<(Vec<String>, Vec<Vec<String>>)>,
+    properties: Option<Facets>,
     tasks: Vec<String>,
+    // Absent where a set has no such part: files without them are what they always were.
+    /// Columns of the features of arcs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    n_edge_columns: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    node_tasks: Vec<String>,
+    /// As `properties`, of nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    node_properties: Option<Facets>,
+    /// The names of numbers to predict, and whether graphs have them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    targets: Option<(Vec<String>, bool)>,
 }
 
 /// The next place where a section may start.

@@ -1,30 +1,32 @@
-//! Properties of whole graphs beside their class: what an inference attack tries to read off a
-//! representation.
+//! Properties of graphs or nodes in addition to their class, such as the compiler of a binary or
+//! the client that holds a node. Inference attacks try to read them off a representation.
 //!
 //! A property is a combination of facets, such as the compiler and the optimisation level of a
 //! binary. Classes are the joint combinations, as the published evaluation of PPGM attacks them;
 //! [`Properties::facet`] gives the classes of one facet alone.
 
-/// The property of each graph: one value of each facet.
+use std::collections::BTreeSet;
+
+/// The property of each item, graph or node: one value of each facet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Properties {
     /// What the facets are, such as `["compiler", "level"]`.
     facets: Vec<String>,
     /// The values of the facets, by joint class.
     values: Vec<Vec<String>>,
-    /// The joint class of each graph.
+    /// The joint class of each item.
     classes: Vec<u32>,
 }
 
 impl Properties {
-    /// Properties of graphs; `values[c]` are the values of class `c`, one per facet, and `classes`
-    /// the class of each graph.
+    /// Properties of items; `values[c]` are the values of class `c`, one per facet, and `classes`
+    /// the class of each item.
     ///
     /// Returns `None` if a row of `values` is not as long as `facets`, occurs twice, or a class is
     /// not below `values.len()`.
     pub fn new(facets: &[&str], values: Vec<Vec<String>>, classes: Vec<u32>) -> Option<Properties> {
         let whole = values.iter().all(|row| row.len() == facets.len());
-        let distinct = (1..values.len()).all(|at| !values[..at].contains(&values[at]));
+        let distinct = values.iter().collect::<BTreeSet<_>>().len() == values.len();
         let named = classes.iter().all(|&class| (class as usize) < values.len());
         (whole && distinct && named).then(|| Properties {
             facets: facets.iter().map(|facet| (*facet).to_string()).collect(),
@@ -33,7 +35,7 @@ impl Properties {
         })
     }
 
-    /// The joint class of each graph, shape `(n_graphs,)`, each below
+    /// The joint class of each item, shape `(n_items,)`, each below
     /// [`n_classes`](Self::n_classes).
     pub fn classes(&self) -> &[u32] {
         &self.classes
@@ -76,6 +78,23 @@ impl Properties {
             values,
             classes: self.classes.iter().map(|&class| class_of[class as usize]).collect(),
         })
+    }
+
+    /// The number of joint classes and the facets, such as `24 (compiler × level)`.
+    pub(crate) fn described(&self) -> String {
+        let facets: Vec<&str> = self.facets().collect();
+        format!("{} ({})", self.n_classes(), facets.join(" × "))
+    }
+
+    /// The properties of some items; row `i` of the result is `items[i]`. The joint classes stay.
+    ///
+    /// # Panics
+    /// If an item does not exist.
+    pub fn select(&self, items: &[u32]) -> Properties {
+        Properties {
+            classes: items.iter().map(|&item| self.classes[item as usize]).collect(),
+            ..self.clone()
+        }
     }
 
     /// The names of all joint classes in order, for hashing.

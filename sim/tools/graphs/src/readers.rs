@@ -5,6 +5,7 @@
 //! cleaned, and answers any input, truncated or random, with a [`DataError`](crate::DataError): it
 //! never panics, and never allocates more than the bytes at hand justify.
 
+mod assemble;
 mod classes;
 mod edge_list;
 mod format;
@@ -22,6 +23,7 @@ mod testing;
 mod text;
 mod tudataset;
 
+pub(crate) use assemble::CLIENT;
 pub(crate) use edge_list::{EdgeListOptions, read_edge_list};
 pub(crate) use function_graphs::{Binary, FunctionOptions, read_function_graphs};
 pub(crate) use karate::karate;

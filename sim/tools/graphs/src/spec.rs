@@ -114,7 +114,7 @@ pub enum DatasetSpec {
     /// A CSV file with a header, one molecule per row as SMILES, and label columns with 0 and 1 or
     /// two other values, or empty.
     MoleculeTable {
-        /// File, relative to a data folder or absolute.
+        /// File, relative to the card or a data folder, or absolute.
         #[component(required)]
         path: String,
         /// Name of the SMILES column.
@@ -128,7 +128,7 @@ pub enum DatasetSpec {
     /// Text files with one edge per line, and optionally one label per line. Blanks, commas or
     /// semicolons separate fields; the first line may be a header.
     EdgeList {
-        /// Edge file, relative to a data folder or absolute.
+        /// Edge file, relative to the card or a data folder, or absolute.
         #[component(required)]
         edges: String,
         /// Label file (`node class`, numbers or words); none by default. Nodes that occur only
@@ -149,7 +149,7 @@ pub enum DatasetSpec {
     },
     /// A MATLAB 5 file in BlogCatalog's layout.
     Mat {
-        /// File, relative to a data folder or absolute.
+        /// File, relative to the card or a data folder, or absolute.
         #[component(required)]
         path: String,
         /// Variable with the square adjacency matrix.
@@ -164,14 +164,15 @@ pub enum DatasetSpec {
         /// Keep only the largest component.
         largest_component: bool,
     },
-    /// A NumPy archive (`numpy.savez`) of one graph, or a zip file containing one, in one of three
-    /// layouts. PyTorch Geometric: `edge_index`, `x`, `y`, `edge_weight`, `num_nodes`.
+    /// A NumPy archive (`numpy.savez`), or a zip file containing one. Archives with the member
+    /// `folkmoot` hold one or many graphs in the layout of the page *Your own data*, which
+    /// `folkmoot.save` writes from Python. Others hold one graph in one of three layouts. PyTorch Geometric: `edge_index`, `x`, `y`, `edge_weight`, `num_nodes`.
     /// gnn-benchmark: `adj_data`, `adj_indices`, `adj_indptr`, `adj_shape`; features `attr_*` or a
     /// dense `attr_matrix`; classes `labels` or `labels_*`. Heterophilous graphs: `edges`,
     /// `node_features`, `node_labels`. All may have `train_mask`, `val_mask` and `test_mask`, used
     /// by `split: Published`.
     Npz {
-        /// File, relative to a data folder or absolute.
+        /// File, relative to the card or a data folder, or absolute.
         #[component(required)]
         path: String,
         /// Keep only the largest component.
@@ -180,7 +181,7 @@ pub enum DatasetSpec {
     /// A data set written by `folkmoot data` as one memory-mapped file: only the arcs, features and
     /// labels in use are read. Results are identical to those of the original set.
     Mapped {
-        /// File, relative to a data folder or absolute.
+        /// File, relative to the card or a data folder, or absolute.
         #[component(required)]
         path: String,
     },

@@ -1,8 +1,8 @@
-//! Binary labels of graphs for several tasks at once, some of them unknown.
+//! Binary labels of graphs or nodes for several tasks at once, some of them unknown.
 
 use thiserror::Error;
 
-/// For each graph and task: yes, no, or not measured.
+/// For each graph (or node) and task: yes, no, or not measured.
 ///
 /// A loss or a score takes the [`known`](Self::known) entries of a row only; a missing entry is not
 /// a negative one.

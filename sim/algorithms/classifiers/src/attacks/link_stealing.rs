@@ -278,6 +278,7 @@ fn without_edges(dataset: &Dataset) -> Result<Dataset, StrategyError> {
     Ok(Dataset {
         graphs: graphs.map_err(|error| StrategyError(error.to_string()))?,
         edge_labels: None,
+        edge_features: None,
         ..dataset.clone()
     })
 }

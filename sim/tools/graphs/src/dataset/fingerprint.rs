@@ -2,7 +2,7 @@
 //! length.
 
 use super::Dataset;
-use crate::Features;
+use crate::{Features, Properties, TaskLabels};
 
 /// Bumped whenever the order or the form of what is hashed changes.
 const VERSION: &[u8] = b"folkmoot data set 1";
@@ -50,6 +50,20 @@ impl Hasher {
 
     fn floats(&mut self, values: &[f32]) {
         self.words(values.iter().map(|value| value.to_bits()));
+    }
+
+    fn properties(&mut self, properties: &Properties) {
+        self.texts(properties.facets());
+        self.len(properties.n_classes());
+        for values in properties.names() {
+            self.texts(values.iter().map(String::as_str));
+        }
+        self.ids(properties.classes());
+    }
+
+    fn tasks(&mut self, tasks: &TaskLabels) {
+        self.texts(tasks.names().iter().map(String::as_str));
+        self.words(tasks.codes());
     }
 
     fn mask(&mut self, mask: &[bool]) {
@@ -102,22 +116,36 @@ pub(super) fn of(dataset: &Dataset) -> String {
     // Only where there are any, so that sets without them keep the fingerprints that earlier runs
     // recorded.
     if let Some(properties) = &dataset.graph_properties {
-        hasher.texts(properties.facets());
-        hasher.len(properties.n_classes());
-        for values in properties.names() {
-            hasher.texts(values.iter().map(String::as_str));
-        }
-        hasher.ids(properties.classes());
+        hasher.properties(properties);
     }
     // Nothing is hashed for a set without tasks, so that the fingerprints of such sets stay what
     // they were.
     if let Some(tasks) = &dataset.graph_tasks {
-        hasher.len(tasks.n_tasks());
-        for name in tasks.names() {
-            hasher.len(name.len());
-            hasher.0.update(name.as_bytes());
-        }
-        hasher.words(tasks.codes());
+        hasher.tasks(tasks);
+    }
+    // Later parts say which they are.
+    if let Some(features) = &dataset.edge_features {
+        hasher.0.update(b"edge features");
+        hasher.len(features.n_columns());
+        hasher.floats(features.values());
+    }
+    if let Some(tasks) = &dataset.node_tasks {
+        hasher.0.update(b"node tasks");
+        hasher.tasks(tasks);
+    }
+    if let Some(properties) = &dataset.node_properties {
+        hasher.0.update(b"node properties");
+        hasher.properties(properties);
+    }
+    if let Some(targets) = &dataset.targets {
+        hasher.0.update(b"targets");
+        hasher.0.update(&[u8::from(targets.are_of_graphs())]);
+        hasher.texts(targets.names().iter().map(String::as_str));
+        hasher.floats(targets.values());
+    }
+    if let Some(names) = &dataset.node_names {
+        hasher.0.update(b"node names");
+        hasher.texts(names.iter().map(String::as_str));
     }
     hasher.0.finalize().to_hex().to_string()
 }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use super::map::Map;
 use super::section::Section;
-use super::{DIGEST, DIGEST_AT, Description, ENTRY, FIXED, Kind, MAGIC, MARK, VERSION, aligned, n_blocks};
+use super::{DIGEST, DIGEST_AT, Description, ENTRY, FIXED, Facets, Kind, MAGIC, MARK, VERSION, aligned, n_blocks};
 use crate::column::Column;
 use crate::features::DenseRows;
 use crate::readers::MAX_NODES;
-use crate::{DataError, Dataset, Features, Graph, Labels, Properties, SparseRows, Splits, TaskLabels};
+use crate::{DataError, Dataset, Features, Graph, Labels, Properties, SparseRows, Splits, Targets, TaskLabels};
 
 /// Opens a mapped file.
 pub(crate) fn read_mapped(path: &Path) -> Result<Dataset, DataError> {
@@ -247,8 +247,13 @@ impl Reader<'_> {
             node_labels: self.node_labels(&description, n_nodes)?,
             edge_labels: self.classes(Kind::EdgeLabels, n_arcs, usize::MAX)?,
             graph_labels: self.classes(Kind::GraphLabels, shapes.len(), description.n_classes)?,
-            graph_properties: self.properties(&description, shapes.len())?,
-            graph_tasks: self.tasks(&description, shapes.len())?,
+            edge_features: self.edge_features(&description, n_arcs)?,
+            node_tasks: self.tasks((Kind::NodeTasks, &description.node_tasks), n_nodes)?,
+            node_properties: self.properties((Kind::NodeProperties, &description.node_properties), n_nodes)?,
+            targets: self.targets(&description, (n_nodes, shapes.len()))?,
+            node_names: self.names(n_nodes)?,
+            graph_properties: self.properties((Kind::GraphProperties, &description.properties), shapes.len())?,
+            graph_tasks: self.tasks((Kind::GraphTasks, &description.tasks), shapes.len())?,
             node_ids: self.classes(Kind::NodeIds, n_nodes, usize::MAX)?,
             name: description.name,
             structural_columns: description.structural_columns,
@@ -390,25 +395,72 @@ impl Reader<'_> {
         Ok(Some(Labels::of_columns(offsets, classes, n_classes)))
     }
 
-    fn properties(&mut self, description: &Description, n: usize) -> Result<Option<Properties>, DataError> {
-        let Some((facets, values)) = &description.properties else {
+    fn edge_features(&mut self, description: &Description, n_arcs: usize) -> Result<Option<DenseRows>, DataError> {
+        let Some(n_columns) = description.n_edge_columns else {
             return Ok(None);
         };
-        let classes = self.numbers(Kind::GraphProperties, n)?;
+        let n_columns = n_columns as usize;
+        let values = Column::mapped(self.section(Kind::EdgeFeatures, n_arcs.saturating_mul(n_columns))?);
+        Ok(Some(DenseRows::of_column(values, n_arcs, n_columns)))
+    }
+
+    /// Numbers to predict of so many nodes, or graphs.
+    fn targets(
+        &mut self,
+        description: &Description,
+        (n_nodes, n_graphs): (usize, usize),
+    ) -> Result<Option<Targets>, DataError> {
+        let Some((names, of_graphs)) = &description.targets else {
+            return Ok(None);
+        };
+        let n_items = if *of_graphs { n_graphs } else { n_nodes };
+        let values = self.numbers(Kind::Predicted, n_items.saturating_mul(names.len()))?;
+        let targets = Targets::new(names.clone(), values, *of_graphs);
+        targets.map(Some).map_err(|error| self.wrong(error.to_string()))
+    }
+
+    fn names(&mut self, n_nodes: usize) -> Result<Option<Vec<String>>, DataError> {
+        let Some(section) = self.sections[Kind::Names as usize].take() else {
+            return Ok(None);
+        };
+        let bounds: Vec<u32> = self.numbers(Kind::NameBounds, n_nodes + 1)?;
+        let wrong = || self.wrong("has names of nodes that are no texts");
+        let text = std::str::from_utf8(section.whole()?).map_err(|_| wrong())?;
+        if !are_bounds(&bounds, text.len()) {
+            return Err(wrong());
+        }
+        let name = |pair: &[u32]| text.get(pair[0] as usize..pair[1] as usize).map(str::to_owned);
+        bounds
+            .windows(2)
+            .map(name)
+            .collect::<Option<_>>()
+            .ok_or_else(wrong)
+            .map(Some)
+    }
+
+    fn properties(
+        &mut self,
+        (kind, described): (Kind, &Option<Facets>),
+        n: usize,
+    ) -> Result<Option<Properties>, DataError> {
+        let Some((facets, values)) = described else {
+            return Ok(None);
+        };
+        let classes = self.numbers(kind, n)?;
         let facets: Vec<&str> = facets.iter().map(String::as_str).collect();
         let properties = Properties::new(&facets, values.clone(), classes);
         Ok(Some(properties.ok_or_else(|| {
-            self.wrong("has properties that are none of its graphs")
+            self.wrong("has properties that its items cannot have")
         })?))
     }
 
-    fn tasks(&mut self, description: &Description, n: usize) -> Result<Option<TaskLabels>, DataError> {
-        if description.tasks.is_empty() {
+    fn tasks(&mut self, (kind, names): (Kind, &[String]), n: usize) -> Result<Option<TaskLabels>, DataError> {
+        if names.is_empty() {
             return Ok(None);
         }
-        let n = n.saturating_mul(description.tasks.len());
-        let codes = self.classes(Kind::GraphTasks, n, 3)?.unwrap_or_default();
-        let tasks = TaskLabels::from_codes(description.tasks.clone(), &codes);
+        let n = n.saturating_mul(names.len());
+        let codes = self.classes(kind, n, 3)?.unwrap_or_default();
+        let tasks = TaskLabels::from_codes(names.to_vec(), &codes);
         tasks.map(Some).map_err(|error| self.wrong(error.to_string()))
     }
 }

@@ -9,7 +9,8 @@ use super::*;
 use crate::column::Column;
 use crate::readers::test_files::Folder;
 use crate::{
-    DataDirs, DataError, Dataset, DatasetSpec, Features, Graph, GraphBuilder, Labels, SparseRows, Splits, TaskLabels,
+    DataDirs, DataError, Dataset, DatasetSpec, DenseRows, Features, Graph, GraphBuilder, Labels, Properties,
+    SparseRows, Splits, Targets, TaskLabels,
 };
 
 fn drawn(text: &str) -> Dataset {
@@ -43,6 +44,17 @@ fn one_of_all() -> Dataset {
         n_classes: 3,
         splits: Some(Splits::from_codes(&[1, 3, 2])),
         node_ids: Some(vec![10, 11, 20]),
+        edge_features: Some(DenseRows::from(
+            Array2::from_shape_vec((3, 2), (0_u8..6).map(f32::from).collect()).unwrap(),
+        )),
+        node_tasks: TaskLabels::new(vec!["t".to_owned()], vec![Some(true), None, Some(false)]).ok(),
+        node_properties: Properties::new(
+            &["client"],
+            vec![vec!["B".to_owned()], vec!["A".to_owned()]],
+            vec![0, 1, 1],
+        ),
+        targets: Targets::new(vec!["p".to_owned()], vec![0.5, f32::NAN, -3.0], false).ok(),
+        node_names: Some(vec!["é".to_owned(), String::new(), "ab".to_owned()]),
         notes: vec!["a note".to_owned()],
         ..Dataset::of_graph("all", graph)
     }
@@ -64,6 +76,7 @@ fn several() -> Dataset {
                 .into(),
         )),
         graph_tasks: Some(TaskLabels::new(vec!["a".to_owned(), "b".to_owned()], labels).unwrap()),
+        targets: Targets::new(vec!["p".to_owned(), "q".to_owned()], vec![1.0; 4], true).ok(),
         n_classes: 2,
         ..Dataset::default()
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
 use super::{ALIGN, BLOCK, DIGEST_AT, Description, ENTRY, FIXED, Kind, MAGIC, MARK, VERSION, aligned, n_blocks};
-use crate::{Dataset, Features, Graph, Properties};
+use crate::{Dataset, Features, Graph, Properties, Targets};
 
 /// The bytes of a section, piece by piece.
 type Pieces<'a> = Vec<Cow<'a, [u8]>>;
@@ -176,6 +176,25 @@ fn sections<'a>(dataset: &'a Dataset) -> io::Result<Vec<(Kind, Pieces<'a>)>> {
     let splits = dataset.splits.as_ref();
     put(Kind::Splits, splits.map(|splits| owned(splits.codes())));
     put(Kind::NodeIds, dataset.node_ids.as_deref().map(bytes));
+    let of_edges = dataset.edge_features.as_ref();
+    put(Kind::EdgeFeatures, of_edges.map(|rows| bytes(rows.values())));
+    let tasks = dataset.node_tasks.as_ref();
+    put(Kind::NodeTasks, tasks.map(|tasks| owned(tasks.codes())));
+    let properties = dataset.node_properties.as_ref().map(Properties::classes);
+    put(Kind::NodeProperties, properties.map(bytes));
+    let targets = dataset.targets.as_ref().map(Targets::values);
+    put(Kind::Predicted, targets.map(bytes));
+    if let Some(names) = &dataset.node_names {
+        let mut end = 0_usize;
+        let ends = names.iter().map(|name| {
+            end += name.len();
+            u32::try_from(end)
+        });
+        let bounds = std::iter::once(Ok(0)).chain(ends).collect::<Result<Vec<u32>, _>>();
+        let bounds = bounds.map_err(|_| io::Error::other("the names of the nodes take more than 4 GiB"))?;
+        put(Kind::NameBounds, Some(owned(bounds.into_iter())));
+        put(Kind::Names, Some(names.concat().into_bytes().into()));
+    }
     Ok(sections)
 }
 
@@ -207,6 +226,16 @@ fn description(dataset: &Dataset) -> Description {
             .graph_tasks
             .as_ref()
             .map_or_else(Vec::new, |tasks| tasks.names().to_vec()),
+        n_edge_columns: dataset.edge_features.as_ref().map(|rows| rows.n_columns() as u32),
+        node_tasks: dataset
+            .node_tasks
+            .as_ref()
+            .map_or_else(Vec::new, |tasks| tasks.names().to_vec()),
+        node_properties: dataset.node_properties.as_ref().map(properties),
+        targets: dataset
+            .targets
+            .as_ref()
+            .map(|targets| (targets.names().to_vec(), targets.are_of_graphs())),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{DataDirs, DataError, Dataset};
 /// Reads the shards that a file names; see [`PartitionSpec::File`](super::PartitionSpec::File).
 pub(super) fn read(path: &str, cover: Cover, dataset: &Dataset, dirs: &DataDirs) -> Result<Partition, PartitionError> {
     let wrong = |error: DataError| PartitionError::File(error.to_string());
-    let text = Text::open(&dirs.locate(path).map_err(wrong)?).map_err(wrong)?;
+    let text = Text::open(&dirs.locate_own(path).map_err(wrong)?).map_err(wrong)?;
     let (shards, n_repeated) = parse(&text, cover, dataset).map_err(wrong)?;
     let mut partition = Partition::from_shards(shards)?;
     if n_repeated > 0 {
@@ -43,6 +43,8 @@ fn parse(text: &Text, cover: Cover, dataset: &Dataset) -> Result<(Vec<Vec<u32>>,
     let mut shards: Vec<Vec<u32>> = Vec::new();
     let mut n_repeated = 0;
     let n_items = dataset.n_items();
+    let names = dataset.node_names.as_ref().filter(|_| !dataset.is_graph_level());
+    let names: Option<BTreeMap<&str, u32>> = names.map(|names| names.iter().map(String::as_str).zip(0..).collect());
     for line in lines {
         let (number, line) = line?;
         let fields = fields(line);
@@ -54,7 +56,7 @@ fn parse(text: &Text, cover: Cover, dataset: &Dataset) -> Result<(Vec<Vec<u32>>,
             );
             return Err(text.error(number, message));
         }
-        let id: u32 = text.whole(number, fields[item_column], &format!("the id of a {item_name}"))?;
+        let id = fields[item_column];
         let client: u32 = text.whole(number, fields[client_column], "a client, counted from 0")?;
         // Every client has an item, so there are no more clients than items in a cover, and the
         // file is to blame for gaps.
@@ -62,9 +64,14 @@ fn parse(text: &Text, cover: Cover, dataset: &Dataset) -> Result<(Vec<Vec<u32>>,
             let message = format!("client {client} must be below the number of {item_name}s, {n_items}");
             return Err(text.error(number, message));
         }
-        let item = item_of(dataset, id).ok_or_else(|| {
+        let item = match &names {
+            Some(names) => names.get(id).copied(),
+            None => item_of(dataset, text.whole(number, id, &format!("the id of a {item_name}"))?),
+        };
+        let item = item.ok_or_else(|| {
             let way = "; a file for the whole set fits `largest_component: false`";
             let hint = if dataset.node_ids.is_some() { way } else { "" };
+            let id = id.escape_debug();
             text.error(number, format!("{item_name} {id} is not in the data set{hint}"))
         })?;
         let known = lines_of
@@ -100,13 +107,22 @@ fn parse(text: &Text, cover: Cover, dataset: &Dataset) -> Result<(Vec<Vec<u32>>,
         shards.iter().flatten().for_each(|&item| covered[item as usize] = true);
         if let Some(first) = covered.iter().position(|is| !is) {
             let n = covered.iter().filter(|is| !**is).count();
-            let id = dataset.node_ids.as_ref().map_or(first as u32, |ids| ids[first]);
+            let id = item_id(dataset, first);
             return whole(format!(
                 "{n} of {n_items} {item_name}s have no client, such as {item_name} {id}; `cover: Any` leaves them out"
             ));
         }
     }
     Ok((shards, n_repeated))
+}
+
+/// What the data set's own files call an item.
+fn item_id(dataset: &Dataset, item: usize) -> String {
+    match (&dataset.node_names, &dataset.node_ids) {
+        (Some(names), _) if !dataset.is_graph_level() => names[item].escape_debug().to_string(),
+        (_, Some(ids)) => ids[item].to_string(),
+        _ => item.to_string(),
+    }
 }
 
 /// The item that the data set's own files call `id`.

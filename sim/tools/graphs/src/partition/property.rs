@@ -4,7 +4,56 @@ use folkmoot_draws::SimRng;
 
 use super::spec::Property;
 use super::{Partition, PartitionError, deal, sizes};
-use crate::Dataset;
+use crate::readers::CLIENT;
+use crate::{Dataset, Properties};
+
+/// Shards by the clients that the data state: those of `n_clients`, or without it one for each.
+pub(super) fn given(dataset: &Dataset, n_clients: Option<u32>) -> Result<Partition, PartitionError> {
+    let clients = properties(dataset).and_then(|all| all.facet(CLIENT));
+    let clients = clients.ok_or(PartitionError::Needs {
+        rule: "Given",
+        what: "data that state the client of each item: a member `client` of an Npz archive, a column `client` of Tables; \
+               or use File with a partition of your own",
+    })?;
+    let n_stated = clients.n_classes();
+    let values = by_value(&clients);
+    let n_empty = n_stated - values.len();
+    let shards = merged(values, n_clients);
+    let partition = Partition::without_empty(
+        shards,
+        "Given",
+        "the data state fewer clients; lower partition.n_clients",
+    )?;
+    Ok(match n_empty {
+        0 => partition,
+        n => partition.with_note(format!("{n} of {n_stated} clients of the data have no item left")),
+    })
+}
+
+/// What items are in addition to their class.
+fn properties(dataset: &Dataset) -> Option<&Properties> {
+    match dataset.is_graph_level() {
+        true => dataset.graph_properties.as_ref(),
+        false => dataset.node_properties.as_ref(),
+    }
+}
+
+/// The items of each value that has some.
+fn by_value(properties: &Properties) -> Vec<Vec<u32>> {
+    let mut values = vec![Vec::new(); properties.n_classes()];
+    for (item, &value) in (0..).zip(properties.classes()) {
+        values[value as usize].push(item);
+    }
+    values.retain(|items| !items.is_empty());
+    values
+}
+
+fn merged(values: Vec<Vec<u32>>, n_clients: Option<u32>) -> Vec<Vec<u32>> {
+    match n_clients {
+        Some(n_clients) => sizes::whole(values, n_clients as usize),
+        None => values,
+    }
+}
 
 /// Shards by a property: of `n_clients`, or without it one for each value.
 pub(super) fn partition(
@@ -44,26 +93,19 @@ fn shards(
             deal::items_by_class(dataset, rng).ok_or(needs("labels for `property: Class`; use Degree instead"))?
         }
         Property::Facet(_) | Property::Facets => {
-            let what = "a set of graphs that have such a property, as FunctionGraphs and ControlFlow have `compiler` and `level`; \
+            let what = "items that have such a property, as FunctionGraphs and ControlFlow have `compiler` and `level`; \
                         use Class or Degree instead";
-            let all = dataset.graph_properties.as_ref();
+            let all = properties(dataset);
             let chosen = match property {
                 Property::Facet(name) => all.and_then(|all| all.facet(name)),
                 _ => all.cloned(),
             };
             let chosen = chosen.ok_or(needs(what))?;
-            let mut values = vec![Vec::new(); chosen.n_classes()];
-            for (item, &value) in (0..).zip(chosen.classes()) {
-                values[value as usize].push(item);
-            }
-            values
+            by_value(&chosen)
         }
     };
     let values: Vec<Vec<u32>> = values.into_iter().filter(|items| !items.is_empty()).collect();
-    Ok(match n_clients {
-        Some(n_clients) => sizes::whole(values, n_clients as usize),
-        None => values,
-    })
+    Ok(merged(values, n_clients))
 }
 
 /// Items in the order of their numbers, of equals by id, in runs whose sizes differ by at most 1.

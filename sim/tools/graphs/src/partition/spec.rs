@@ -134,11 +134,19 @@ pub enum PartitionSpec {
         #[component(at_least = 1)]
         n_clients: Option<u32>,
     },
+    /// The clients stated in the data: a member `client` of an `Npz` archive, or a column `client`
+    /// of `Tables`. Clients are in ascending order, numbers before names.
+    Given {
+        /// Number of clients; by default one per client of the data. With fewer clients, each
+        /// client of the data, largest first, goes to the client with the fewest items.
+        #[component(at_least = 1)]
+        n_clients: Option<u32>,
+    },
     /// Published partition: a comma-separated text file with a header and one line per item. Column
-    /// `node` (`graph` for a set of graphs) holds the id from the data set's own files, `client`
+    /// `node` (`graph` for a set of graphs) holds the id, a number or text, from the data set's own files, `client`
     /// the client from 0 without gaps. Lines that begin with `#` and other columns are ignored.
     File {
-        /// The file, relative to a data folder or absolute.
+        /// The file, relative to the card or a data folder, or absolute.
         #[component(required)]
         path: String,
         /// Whether every item must belong to exactly one client.
@@ -170,10 +178,10 @@ pub enum Property {
     /// items form the last class.
     #[default]
     Class,
-    /// All graph properties besides the class jointly, such as compiler and optimisation level of
-    /// its binary.
+    /// All properties in addition to the class jointly, such as compiler and optimisation level of
+    /// a binary.
     Facets,
-    /// A single graph property, such as `"compiler"`.
+    /// A single property, such as `"compiler"`.
     Facet(#[component(required)] String),
     /// Degree of a node, or mean degree of a graph, ascending; needs `n_clients`.
     Degree,
@@ -362,6 +370,10 @@ impl PartitionSpec {
             } => {
                 enough(n_items, n_clients.unwrap_or(1), 1)?;
                 property::partition(property, n_clients, dataset, rng)
+            }
+            PartitionSpec::Given { n_clients } => {
+                enough(n_items, n_clients.unwrap_or(1), 1)?;
+                property::given(dataset, n_clients)
             }
             PartitionSpec::File { ref path, cover } => file::read(path, cover, dataset, dirs),
         }

@@ -11,6 +11,11 @@ use crate::Dataset;
 /// What stands for a missing label.
 const MISSING: &[&str] = &["", "nan", "na", "n/a", "none", "null", "?"];
 
+/// Whether a field stands for a missing value.
+pub(super) fn is_missing(field: &str) -> bool {
+    MISSING.contains(&field.trim().to_ascii_lowercase().as_str())
+}
+
 /// A class as a file names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
@@ -25,7 +30,7 @@ impl Class {
     /// A message for a number that is not whole.
     pub(super) fn parse(field: &str) -> Result<Option<Class>, String> {
         let field = field.trim().trim_matches('"').trim();
-        if MISSING.contains(&field.to_ascii_lowercase().as_str()) {
+        if is_missing(field) {
             return Ok(None);
         }
         if let Ok(number) = field.parse() {
@@ -54,7 +59,15 @@ impl Class {
         ))
     }
 
-    fn is_negative(&self) -> bool {
+    /// As the file has it, without escapes.
+    pub(super) fn plain(&self) -> String {
+        match self {
+            Class::Number(number) => number.to_string(),
+            Class::Text(text) => text.clone(),
+        }
+    }
+
+    pub(super) fn is_negative(&self) -> bool {
         matches!(self, Class::Number(number) if *number < 0)
     }
 }

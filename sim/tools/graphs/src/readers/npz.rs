@@ -1,4 +1,5 @@
-//! `.npz` archives of one graph: edges, what nodes bring, labels and masks.
+//! `.npz` archives: those of this project's own layout (`own`), and archives of one graph in the
+//! layouts of others.
 //!
 //! gnn-benchmark's layout: `adj_indices`, `adj_indptr`, `adj_shape` are required, `adj_data`
 //! (absent: all weights 1) is not; features are `attr_*` in sparse rows or a dense `attr_matrix`,
@@ -10,6 +11,7 @@
 //! A zip file with one such archive in it and nothing else is read as that.
 
 mod members;
+mod own;
 
 use std::path::Path;
 
@@ -30,6 +32,9 @@ pub(crate) fn read_npz(name: &str, path: &Path) -> Result<Dataset, DataError> {
 
 fn parse(name: &str, bytes: Vec<u8>) -> Result<Dataset, String> {
     let members = open(unwrapped(bytes, LIMITS)?, LIMITS)?;
+    if members.is_own {
+        return own::parse(name, &members);
+    }
     let (n_nodes, pairs, weights) = edges(&members)?;
     if n_nodes == 0 {
         return Err("the graph has no nodes".to_string());
@@ -62,14 +67,10 @@ fn parse(name: &str, bytes: Vec<u8>) -> Result<Dataset, String> {
         (None, None, None) => None,
         _ => return Err("of `train_mask`, `val_mask` and `test_mask` all or none must be present".to_string()),
     };
-    if let Some(splits) = &dataset.splits {
-        let twice =
-            |node: usize| u8::from(splits.train[node]) + u8::from(splits.val[node]) + u8::from(splits.test[node]) > 1;
-        if let Some(node) = (0..n_nodes as usize).find(|&node| twice(node)) {
-            return Err(format!(
-                "node {node} is in two of the masks for training, validation and test"
-            ));
-        }
+    if let Some(node) = dataset.splits.as_ref().and_then(Splits::twice) {
+        return Err(format!(
+            "node {node} is in two of the masks for training, validation and test"
+        ));
     }
     Ok(dataset)
 }

@@ -191,7 +191,7 @@ fn own_and_generated() -> Vec<CatalogueEntry> {
             None,
             GET_OWN,
         ),
-        entry("Npz(path: PATH)", "a NumPy archive of one graph", None, GET_OWN),
+        entry("Npz(path: PATH)", "a NumPy archive of one graph or many", None, GET_OWN),
         entry(
             "Mapped(path: PATH)",
             "a memory-mapped file written by `folkmoot data`; for millions of nodes",

@@ -1,6 +1,6 @@
 //! How a [`DatasetSpec`] becomes a [`Dataset`]: which reader or generator, and what is cut off.
 
-use folkmoot_parts::Value;
+use folkmoot_parts::{Broken, Value};
 use std::path::Path;
 
 use folkmoot_draws::SimRng;
@@ -83,22 +83,17 @@ impl DatasetSpec {
                     group,
                     directed: *directed,
                 };
-                let dataset = readers::read_mat(&name, &dirs.locate(path)?, &options)?;
+                let dataset = readers::read_mat(&name, &dirs.locate_own(path)?, &options)?;
                 Ok(cut(dataset, *largest_component, Isolated::Keep))
             }
-            DatasetSpec::Mapped { path } => read_mapped(&dirs.locate(path)?),
+            DatasetSpec::Mapped { path } => read_mapped(&dirs.locate_own(path)?),
             DatasetSpec::Npz {
                 path,
                 largest_component,
             } => {
-                let mut dataset = readers::read_npz(&name, &dirs.locate(path)?)?;
-                if let Some(splits) = &dataset.splits {
-                    let (train, val, test) = splits.sizes();
-                    dataset.notes.push(format!(
-                        "the archive has masks for training, validation and test ({train}, {val}, {test} nodes), which only \
-                         `split: Published` uses"
-                    ));
-                }
+                let mut dataset = readers::read_npz(&name, &dirs.locate_own(path)?)?;
+                note_splits(&mut dataset);
+                whole_graphs(&dataset, *largest_component)?;
                 Ok(cut(dataset, *largest_component, Isolated::Keep))
             }
             _ => generate::generate(self, rng),
@@ -111,8 +106,12 @@ impl DatasetSpec {
             DatasetSpec::EdgeList { edges, labels, .. } => (edges.as_str(), labels.as_deref()),
             _ => (EMAIL_EDGES, Some(EMAIL_LABELS)),
         };
-        let edges = dirs.locate(edges)?;
-        let labels = labels.map(|labels| dirs.locate(labels)).transpose()?;
+        let locate = |path: &str| match self {
+            DatasetSpec::EdgeList { .. } => dirs.locate_own(path),
+            _ => dirs.locate(path),
+        };
+        let edges = locate(edges)?;
+        let labels = labels.map(locate).transpose()?;
         let plain = EdgeListOptions {
             labels,
             directed: false,
@@ -150,6 +149,33 @@ impl DatasetSpec {
         let dataset = readers::read_edge_list(&self.name(), &edges, &options)?;
         Ok(cut(dataset, largest_component, isolated))
     }
+}
+
+/// Says in a note that the files hold a split, which a card must ask for.
+fn note_splits(dataset: &mut Dataset) {
+    if let Some(splits) = &dataset.splits {
+        let (train, val, test) = splits.sizes();
+        let items = if dataset.is_graph_level() { "graphs" } else { "nodes" };
+        dataset.notes.push(format!(
+            "the archive has masks for training, validation and test ({train}, {val}, {test} {items}), which only \
+             `split: Published` uses"
+        ));
+    }
+}
+
+/// Refuses to cut nodes out of the graphs of a set.
+fn whole_graphs(dataset: &Dataset, largest_component: bool) -> Result<(), DataError> {
+    if !largest_component || !dataset.is_graph_level() {
+        return Ok(());
+    }
+    let what = format!(
+        "must be false (its default) for a set of {} graphs",
+        dataset.graphs.len()
+    );
+    Err(DataError::Spec(vec![Broken {
+        path: "largest_component".to_owned(),
+        rule: what,
+    }]))
 }
 
 /// Leaves out what the card does not want.

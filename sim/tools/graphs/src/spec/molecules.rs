@@ -107,7 +107,7 @@ pub(super) fn load(spec: &DatasetSpec, dirs: &DataDirs) -> Result<Dataset, DataE
                 split: None,
                 refuse_invalid: *invalid == Invalid::Refuse,
             };
-            readers::read_molecules(&spec.name(), &dirs.locate(path)?, &options)
+            readers::read_molecules(&spec.name(), &dirs.locate_own(path)?, &options)
         }
         _ => unreachable!("only molecules are loaded here"),
     }

@@ -7,6 +7,7 @@ use std::io::{Cursor, Read};
 use folkmoot_metrics::npy::{Array, Values};
 use zip::ZipArchive;
 
+use super::own;
 use crate::readers::format;
 use crate::readers::limits::{MAX_NODES, MAX_UNPACKED};
 
@@ -58,6 +59,8 @@ pub(super) struct Members {
     pub(super) arrays: BTreeMap<&'static str, Array>,
     /// The members that are not read: name, type and shape as far as known.
     pub(super) others: Vec<(String, String, Vec<usize>)>,
+    /// Whether they are those of this project's layout.
+    pub(super) is_own: bool,
     /// What the archive holds, for messages.
     found: String,
 }
@@ -106,9 +109,13 @@ fn archive_of<B: AsRef<[u8]>>(bytes: B) -> Result<ZipArchive<Cursor<B>>, String>
 pub(super) fn open(bytes: Vec<u8>, limits: Limits) -> Result<Members, String> {
     let mut left = limits;
     let mut archive = archive_of(bytes)?;
+    let mark = format!("{}.npy", own::MARK);
+    let is_own = archive.file_names().any(|name| name.is_ok_and(|name| name == mark));
+    let listed = if is_own { own::MEMBERS } else { MEMBERS };
     let mut members = Members {
         arrays: BTreeMap::new(),
         others: Vec::new(),
+        is_own,
         found: String::new(),
     };
     for at in 0..archive.len() {
@@ -123,7 +130,7 @@ pub(super) fn open(bytes: Vec<u8>, limits: Limits) -> Result<Members, String> {
         members
             .found
             .extend(short.chars().take(40).flat_map(char::escape_debug));
-        let Some(&known) = MEMBERS.iter().find(|&&member| member == short) else {
+        let Some(&known) = listed.iter().find(|&&member| member == short) else {
             let mut beginning = Vec::new();
             // What cannot be unpacked or has no header is not read either.
             let _ = file.take(1 << 12).read_to_end(&mut beginning);
@@ -175,12 +182,23 @@ impl Members {
         }
     }
 
+    /// A member with one integer, and the array.
+    pub(super) fn scalar(&self, name: &str) -> Result<Option<(i64, &Array)>, String> {
+        let Some(array) = self.arrays.get(name) else {
+            return Ok(None);
+        };
+        match array.integers(name)?[..] {
+            [value] => Ok(Some((value, array))),
+            _ => Err(format!("`{name}` must hold one integer, got {}", array.n_values())),
+        }
+    }
+
     pub(super) fn missing(&self, member: &str) -> String {
         let found = if self.found.is_empty() { "nothing" } else { &self.found };
         format!("member `{member}` is missing (found {found})")
     }
 
-    fn require(&self, member: &str) -> Result<&Array, String> {
+    pub(super) fn require(&self, member: &str) -> Result<&Array, String> {
         self.arrays.get(member).ok_or_else(|| self.missing(member))
     }
 
