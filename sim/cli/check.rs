@@ -37,7 +37,7 @@ fn check_one(program: &Program, card: &str, args: &CheckArgs) -> Result<String, 
         .map_err(|problems| context::with_paths(program, problems, card, &args.set))?;
     let plan = plan(&scenario, context::VERSION, &program.registry)?;
     let n_points = plan.points.len();
-    let dirs = context::data_dirs(&args.data);
+    let dirs = context::card_dirs(&args.data, card);
     let mut read = BTreeSet::new();
     let n_seeds = plan.manifest.seeds.len().max(1);
     for point in (0..n_points).step_by(n_seeds).take(MOST_ARMS) {

@@ -152,6 +152,36 @@ pub(crate) fn data_dirs(args: &DataArgs) -> DataDirs {
     dirs.with("./data", "data")
 }
 
+/// The same, and beside a card that is a file.
+pub(crate) fn card_dirs(args: &DataArgs, card: &str) -> DataDirs {
+    let dirs = data_dirs(args);
+    match Path::new(card).parent().filter(|_| Path::new(card).is_file()) {
+        Some(dir) if dir.as_os_str().is_empty() => dirs.with_card("."),
+        Some(dir) => dirs.with_card(dir),
+        None => dirs,
+    }
+}
+
+/// The same for a run that `command` made: beside its card, if that is still there.
+pub(crate) fn run_dirs(args: &DataArgs, command: &str) -> DataDirs {
+    card_dirs(args, &card_of(command).unwrap_or_default())
+}
+
+/// The third word of a command, as [`quoted`] wrote it: its card.
+fn card_of(command: &str) -> Option<String> {
+    let (_, rest) = command.split_once(' ')?;
+    let (verb, rest) = rest.split_once(' ')?;
+    if !["run", "sweep"].contains(&verb) {
+        return None;
+    }
+    let Some(inner) = rest.strip_prefix('\'') else {
+        return Some(rest.split(' ').next().unwrap_or_default().to_owned());
+    };
+    // A quote within is written as four characters.
+    let whole = inner.replace(r"'\''", "\0");
+    Some(whole.split('\'').next()?.replace('\0', "'"))
+}
+
 pub(crate) fn options(args: &EngineArgs, dry_run: bool) -> Options {
     Options {
         threads: n_threads(args.threads),
@@ -284,4 +314,19 @@ pub(crate) fn figures(dir: &Path, threads: Option<u16>, drawing: &Drawing) -> Re
 pub(crate) fn pool(n_threads: usize) -> Result<rayon::ThreadPool, Exit> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build();
     pool.map_err(|error| Exit::failed(format!("error: cannot start the threads: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_card_of_a_command_is_the_word_that_was_quoted() {
+        for card in ["c.ron", "cards/my card.ron", "it's.ron", "fed-avg/small"] {
+            let command = format!("folkmoot run {} --seed 3", quoted(card));
+            assert_eq!(card_of(&command).as_deref(), Some(card));
+        }
+        assert_eq!(card_of("folkmoot resume runs/a"), None);
+        assert_eq!(card_of("folkmoot"), None);
+    }
 }

@@ -38,7 +38,7 @@ pub(crate) fn fork(program: &Program, args: &ForkArgs) -> Result<(), Exit> {
         same_but_for_its_world(&run.scenario, &scenario)?;
         let mut watcher = Stopwatch::of(program, &scenario, args.out.say.quiet, &args.every);
         let failed = |failure| Exit::failure(&failure, &repeat);
-        let dirs = context::data_dirs(&args.data);
+        let dirs = context::run_dirs(&args.data, &run.manifest.command);
         let loaded = load(&scenario, &dirs, &Cache::default(), &mut watcher).map_err(failed)?;
         checkpoint.suits(parent, program_now, &run.scenario, Some(&loaded.fingerprints()))?;
         let out = args.out.out.as_ref();

@@ -36,7 +36,7 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
         let source = Source::new(&dir.join(SCENARIO).to_string_lossy(), &run.scenario)?;
         let scenario = check(&run.manifest.name, &source, &program.registry)?;
         let mut watcher = Stopwatch::of(program, &scenario, args.say.quiet, &args.every);
-        let dirs = context::data_dirs(&args.data);
+        let dirs = context::run_dirs(&args.data, &run.manifest.command);
         let loaded = load(&scenario, &dirs, &Cache::default(), &mut watcher);
         let loaded = loaded.map_err(|failure| Exit::failure(&failure, &command))?;
         checkpoint.suits(dir, program_now, &run.scenario, Some(&loaded.fingerprints()))?;

@@ -29,7 +29,7 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
         let scenario = context::scenario(program, &args.card, args.seed, &args.observe)?;
         let failed = |failure| Exit::failure(&failure, &command);
         let mut watcher = Stopwatch::of(program, &scenario, args.out.say.quiet, &args.every);
-        let dirs = context::data_dirs(&args.card.data);
+        let dirs = context::card_dirs(&args.card.data, &args.card.card);
         let loaded = load(&scenario, &dirs, &Cache::default(), &mut watcher).map_err(failed)?;
         let identity = context::identity(command.clone());
         if !args.out.say.quiet && program.is_first() {

@@ -81,7 +81,12 @@ fn show_card(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
 
 /// What the card's data come to, and how they are shared out.
 fn describe_data(args: &ShowArgs, scenario: &Scenario) -> Result<String, Failure> {
-    let loaded = load(scenario, &context::data_dirs(&args.data), &Cache::default(), &mut ())?;
+    let loaded = load(
+        scenario,
+        &context::card_dirs(&args.data, &args.what),
+        &Cache::default(),
+        &mut (),
+    )?;
     let mut rows: Vec<Vec<String>> = loaded
         .dataset
         .describe()

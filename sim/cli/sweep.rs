@@ -141,7 +141,7 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
         &Making {
             dir: &dir,
             card,
-            dirs: &context::data_dirs(&args.card.data),
+            dirs: &context::run_dirs(&args.card.data, &identity.command),
             options: context::options(&args.engine, args.dry_run),
             identity: &identity,
             only_missing: args.only_missing,

@@ -71,7 +71,8 @@ fn verify_one(program: &Program, args: &VerifyArgs, dir: &Path, cache: &Cache) -
     let scenario = check(&run.manifest.name, &source, &program.registry)?;
     let command = command(program, args);
     let failed = |failure| Exit::failure(&failure, &command);
-    let loaded = load(&scenario, &context::data_dirs(&args.data), cache, &mut ()).map_err(failed)?;
+    let dirs = context::run_dirs(&args.data, &run.manifest.command);
+    let loaded = load(&scenario, &dirs, cache, &mut ()).map_err(failed)?;
     if let Some(changed) = changed_data(&run.manifest.data_fingerprints, &loaded.fingerprints()) {
         return Ok(Some(changed));
     }

@@ -174,7 +174,7 @@ fn edge_list(path: &str) -> DatasetSpec {
 
 /// The numbers of a model that a run has kept, and the fingerprint of its file.
 fn model(path: &str, dirs: &DataDirs) -> Result<(Vec<f32>, String), DataError> {
-    let path = dirs.locate(path)?;
+    let path = dirs.locate_own(path)?;
     let content = fs::read(&path).map_err(|source| DataError::Read {
         path: path.clone(),
         source,
