@@ -163,6 +163,8 @@ fn edge_list(path: &str) -> DatasetSpec {
     DatasetSpec::EdgeList {
         edges: path.to_owned(),
         labels: None,
+        features: None,
+        split: None,
         directed: false,
         weighted: false,
         first_id: 0,

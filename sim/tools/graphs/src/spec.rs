@@ -7,6 +7,7 @@ mod generate;
 mod load;
 mod molecules;
 mod musae;
+mod own;
 
 use std::path::Path;
 
@@ -134,6 +135,12 @@ pub enum DatasetSpec {
         /// Label file (`node class`, numbers or words); none by default. Nodes that occur only
         /// there have no edges.
         labels: Option<String>,
+        /// Feature file: `.npy`, `.npz` (dense or `scipy.sparse.save_npz`), or text with one row of
+        /// numbers per node in ascending order of ids, or with a header whose first column is `id`.
+        features: Option<String>,
+        /// Split file (`node part`, where the part is `train`, `valid` or `test`), used by `split:
+        /// Published`.
+        split: Option<String>,
         /// Whether edges are directed.
         directed: bool,
         /// Whether a third column contains edge weights.
@@ -146,6 +153,104 @@ pub enum DatasetSpec {
         largest_component: bool,
         /// Handling of isolated nodes.
         isolated: Isolated,
+    },
+    /// Tables of nodes and edges: CSV, TSV or semicolon-separated files with a header. Ids may be
+    /// text. Columns with the usual names are found without settings.
+    Tables {
+        /// Edge table, relative to the card or a data folder, or absolute.
+        #[component(required)]
+        edges: String,
+        /// Node table; by default the nodes are the ends of the edges.
+        nodes: Option<String>,
+        /// Column with the node id; by default `id`, `node`, `node_id` or `name`, else the first.
+        id: Option<String>,
+        /// Column with the class of a node; by default `label`, `class` or `y`, if present.
+        label: Option<String>,
+        /// Columns with binary labels (0, 1 or empty), instead of `label`.
+        labels: Vec<String>,
+        /// Columns with numbers to predict, instead of `label`.
+        targets: Vec<String>,
+        /// Feature columns; columns with words are one-hot encoded. By default all other columns
+        /// with numbers.
+        features: Vec<String>,
+        /// Column with `train`, `valid` or `test`; by default `split`, if present.
+        split: Option<String>,
+        /// Column with the client, for `partition: Given()`; by default `client`, if present.
+        client: Option<String>,
+        /// Columns for `partition: ByProperty(property: Facet(…))`.
+        properties: Vec<String>,
+        /// Edge column with the first end; by default `source`, `src`, `from` or `u`, else the
+        /// first.
+        source: Option<String>,
+        /// Edge column with the second end; by default `target`, `dst`, `to` or `v`, else the
+        /// second.
+        target: Option<String>,
+        /// Edge column with the weight; by default `weight`, if present.
+        weight: Option<String>,
+        /// Edge columns to keep as features.
+        edge_features: Vec<String>,
+        /// Whether edges are directed.
+        directed: bool,
+        /// Keep only the largest component.
+        largest_component: bool,
+        /// Handling of isolated nodes.
+        isolated: Isolated,
+    },
+    /// A GraphML file with one graph. Data of nodes and edges are columns, as of `Tables`; edge
+    /// directions are those of the file.
+    GraphMl {
+        /// File, relative to the card or a data folder, or absolute.
+        #[component(required)]
+        path: String,
+        /// Data with the class of a node; by default `label`, `class` or `y`, if present.
+        label: Option<String>,
+        /// Data with binary labels, instead of `label`.
+        labels: Vec<String>,
+        /// Data with numbers to predict, instead of `label`.
+        targets: Vec<String>,
+        /// Data with features; words are one-hot encoded. By default all other numbers.
+        features: Vec<String>,
+        /// Data with `train`, `valid` or `test`; by default `split`, if present.
+        split: Option<String>,
+        /// Data with the client, for `partition: Given()`; by default `client`, if present.
+        client: Option<String>,
+        /// Data for `partition: ByProperty(property: Facet(…))`.
+        properties: Vec<String>,
+        /// Edge data with the weight; by default `weight`, if present.
+        weight: Option<String>,
+        /// Edge data to keep as features.
+        edge_features: Vec<String>,
+        /// Keep only the largest component.
+        largest_component: bool,
+        /// Handling of isolated nodes.
+        isolated: Isolated,
+    },
+    /// A folder of the Open Graph Benchmark with `raw/` and `split/`: node or graph level, one type
+    /// of nodes and edges.
+    Ogb {
+        /// Folder, relative to the card or a data folder, or absolute.
+        #[component(required)]
+        path: String,
+        /// Folder in `split/`, such as `"time"`; by default the only one.
+        split: Option<String>,
+        /// Whether edges are directed.
+        directed: bool,
+        /// Keep only the largest component.
+        largest_component: bool,
+    },
+    /// A graph file of METIS: counts on the first line, then the neighbours of each node from 1.
+    Metis {
+        /// File, relative to the card or a data folder, or absolute.
+        #[component(required)]
+        path: String,
+        /// Label file (`node class`); nodes are counted from 1, as in the graph.
+        labels: Option<String>,
+        /// Feature file, as of `EdgeList`.
+        features: Option<String>,
+        /// Split file, as of `EdgeList`.
+        split: Option<String>,
+        /// Keep only the largest component.
+        largest_component: bool,
     },
     /// A MATLAB 5 file in BlogCatalog's layout.
     Mat {
@@ -425,10 +530,13 @@ impl DatasetSpec {
             DatasetSpec::FunctionGraphs { name, n_nodes, .. } => name.name(*n_nodes),
             DatasetSpec::Molecules { name, .. } => name.name().to_string(),
             DatasetSpec::Musae { name, .. } => format!("{name:?}"),
-            DatasetSpec::EdgeList { edges, .. } => stem(edges),
+            DatasetSpec::EdgeList { edges, .. } | DatasetSpec::Tables { edges, .. } => stem(edges),
             DatasetSpec::MoleculeTable { path, .. }
             | DatasetSpec::Mat { path, .. }
             | DatasetSpec::Npz { path, .. }
+            | DatasetSpec::GraphMl { path, .. }
+            | DatasetSpec::Ogb { path, .. }
+            | DatasetSpec::Metis { path, .. }
             | DatasetSpec::Mapped { path } => stem(path),
             DatasetSpec::DcSbm { .. } => "DcSbm".to_string(),
             DatasetSpec::ContextualSbm { .. } => "ContextualSbm".to_string(),

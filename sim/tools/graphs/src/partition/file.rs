@@ -19,11 +19,57 @@ pub(super) fn read(path: &str, cover: Cover, dataset: &Dataset, dirs: &DataDirs)
             "{n_repeated} lines of the partition's file say again what another says"
         ));
     }
-    let name = Path::new(path)
-        .file_name()
-        .map_or(path.into(), |name| name.to_string_lossy());
-    partition.source = Some((name.into_owned(), text.fingerprint()));
+    partition.source = Some((file_name(path), text.fingerprint()));
     Ok(partition)
+}
+
+/// Reads a partition of METIS; see [`PartitionSpec::Metis`](super::PartitionSpec::Metis).
+pub(super) fn read_metis(path: &str, dataset: &Dataset, dirs: &DataDirs) -> Result<Partition, PartitionError> {
+    let wrong = |error: DataError| PartitionError::File(error.to_string());
+    let text = Text::open(&dirs.locate_own(path).map_err(wrong)?).map_err(wrong)?;
+    let mut partition = Partition::from_shards(parts(&text, dataset).map_err(wrong)?)?;
+    partition.source = Some((file_name(path), text.fingerprint()));
+    Ok(partition)
+}
+
+/// The items of each part.
+fn parts(text: &Text, dataset: &Dataset) -> Result<Vec<Vec<u32>>, DataError> {
+    let n_items = dataset.n_items();
+    let items = if dataset.is_graph_level() { "graphs" } else { "nodes" };
+    let mut shards: Vec<Vec<u32>> = Vec::new();
+    let mut n_lines = 0;
+    for line in text.data_lines() {
+        let (number, line) = line?;
+        let part: u32 = text.whole(number, line, "a part, counted from 0")?;
+        if part as usize >= n_items {
+            return Err(text.error(
+                number,
+                format!("part {part} must be below the number of {items}, {n_items}"),
+            ));
+        }
+        if shards.len() <= part as usize {
+            shards.resize(part as usize + 1, Vec::new());
+        }
+        shards[part as usize].push(n_lines);
+        n_lines += 1;
+    }
+    let whole = |message: String| Err(DataError::format(&text.path, message));
+    if n_lines as usize != n_items {
+        return whole(format!(
+            "the file has {n_lines} parts, and the data set has {n_items} {items}"
+        ));
+    }
+    match shards.iter().position(Vec::is_empty) {
+        Some(part) => whole(format!(
+            "part {part} has no item; parts are numbered from 0 without a gap"
+        )),
+        None => Ok(shards),
+    }
+}
+
+fn file_name(path: &str) -> String {
+    let name = Path::new(path).file_name();
+    name.map_or(path.into(), |name| name.to_string_lossy()).into_owned()
 }
 
 /// The shards, and how many lines repeat another.

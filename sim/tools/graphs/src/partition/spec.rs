@@ -152,6 +152,13 @@ pub enum PartitionSpec {
         /// Whether every item must belong to exactly one client.
         cover: Cover,
     },
+    /// A partition file of METIS (`gpmetis`): line `i` has the part of item `i`, from 0 without
+    /// gaps. Each part is a client.
+    Metis {
+        /// The file, relative to the card or a data folder, or absolute.
+        #[component(required)]
+        path: String,
+    },
 }
 
 /// Assignment of communities to a given number of clients.
@@ -375,6 +382,7 @@ impl PartitionSpec {
                 enough(n_items, n_clients.unwrap_or(1), 1)?;
                 property::given(dataset, n_clients)
             }
+            PartitionSpec::Metis { ref path } => file::read_metis(path, dataset, dirs),
             PartitionSpec::File { ref path, cover } => file::read(path, cover, dataset, dirs),
         }
     }

@@ -15,12 +15,15 @@ use std::path::{Path, PathBuf};
 use super::classes::{self, Class};
 use super::limits::MAX_NODES;
 use super::notes::{note_cleaned, note_graph, note_unlabelled};
+use super::side;
 use super::text::{Text, fields, shown, whole};
 use crate::{DataError, Dataset, GraphBuilder, Labels};
 
 /// How the two files are to be understood.
 pub(crate) struct EdgeListOptions {
     pub(crate) labels: Option<PathBuf>,
+    pub(crate) features: Option<PathBuf>,
+    pub(crate) split: Option<PathBuf>,
     pub(crate) directed: bool,
     pub(crate) weighted: bool,
     pub(crate) first_id: u32,
@@ -68,8 +71,16 @@ pub(crate) fn read_edge_list(name: &str, path: &Path, options: &EdgeListOptions)
     dataset.graphs.push(graph);
     note_graph(&mut dataset);
     if let Some(text) = &labels_text {
-        add_labels(&mut dataset, &text.path, &nodes, labelled)?;
+        let of = labelled.iter().map(|&(id, class, line)| (nodes.of(id), class, line));
+        add_labels(&mut dataset, &text.path, nodes.n_nodes, &of.collect::<Vec<_>>())?;
     }
+    let node_of = |id: u64| nodes.find(id);
+    side::add(
+        &mut dataset,
+        options.features.as_deref(),
+        options.split.as_deref(),
+        &node_of,
+    )?;
     Ok(dataset)
 }
 
@@ -180,8 +191,8 @@ fn node_id(text: &Text, line: usize, field: &str, options: &EdgeListOptions) -> 
         None if field.parse::<f64>().is_ok() => text.whole(line, field, "a node id (an integer from 0)"),
         None => {
             let rule = format!(
-                "expected a node id (an integer from 0), got {}; if nodes have names, write numbers for them in all files, as \
-                 networkx.convert_node_labels_to_integers does",
+                "expected a node id (an integer from 0), got {}; if nodes have names, give the file a header and read it with \
+                 `Tables(edges: …)`, or write numbers in all files, as networkx.convert_node_labels_to_integers does",
                 shown(field)
             );
             Err(text.error(line, rule))
@@ -314,6 +325,17 @@ impl Nodes {
         Ok(nodes)
     }
 
+    /// The node of an id that may not occur.
+    fn find(&self, id: u64) -> Option<u32> {
+        match &self.ids {
+            Some(ids) => ids.binary_search(&id).ok().map(|node| node as u32),
+            None => {
+                let node = id.checked_sub(self.first_id)?;
+                u32::try_from(node).ok().filter(|&node| node < self.n_nodes)
+            }
+        }
+    }
+
     fn of(&self, id: u64) -> u32 {
         match &self.ids {
             Some(ids) => ids.binary_search(&id).map_or(0, |node| node as u32),
@@ -339,14 +361,15 @@ fn note_gaps(dataset: &mut Dataset, (first_id, least, largest): (u64, u64, u64),
     }
 }
 
-fn add_labels(
+/// Adds the classes that a file has of nodes: the node, its class as written, and the line.
+pub(super) fn add_labels(
     dataset: &mut Dataset,
     path: &Path,
-    nodes: &Nodes,
-    labelled: Vec<(u64, &str, usize)>,
+    n_nodes: u32,
+    labelled: &[(u32, &str, usize)],
 ) -> Result<(), DataError> {
     let mut parsed: Vec<Option<Class>> = Vec::with_capacity(labelled.len());
-    for &(_, field, line) in &labelled {
+    for &(_, field, line) in labelled {
         parsed.push(Class::parse(field).map_err(|rule| DataError::line(path, line, rule))?);
     }
     classes::negative_is_unlabelled(&mut parsed);
@@ -355,8 +378,8 @@ fn add_labels(
         return Err(DataError::format(path, "the file holds no class"));
     }
     let of = labelled.iter().zip(ranks);
-    let pairs: Vec<(u32, u32)> = of.filter_map(|(&(id, ..), rank)| Some((nodes.of(id), rank?))).collect();
-    let labels = Labels::from_pairs(nodes.n_nodes, names.len() as u32, &pairs);
+    let pairs: Vec<(u32, u32)> = of.filter_map(|(&(node, ..), rank)| Some((node, rank?))).collect();
+    let labels = Labels::from_pairs(n_nodes, names.len() as u32, &pairs);
     let labels = labels.map_err(|error| DataError::labels(path, error))?;
     if labels.n_labels() < pairs.len() {
         dataset.notes.push(format!(

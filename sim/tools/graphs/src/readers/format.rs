@@ -58,6 +58,25 @@ pub(super) fn unpacked(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>, DataError
 /// # Errors
 /// For a foreign format, and for text in UTF-16 that is damaged.
 pub(super) fn text(path: &Path, bytes: Vec<u8>, wanted: Wanted) -> Result<Vec<u8>, DataError> {
+    let bytes = decoded(path, bytes)?;
+    let (name, reader) = match foreign(&bytes) {
+        Some(found) => found,
+        None => return Ok(bytes),
+    };
+    let message = match (wanted, reader) {
+        (_, Some("read_graphml")) => format!("{name}; read it with `GraphMl(path: …)`"),
+        (Wanted::Edges, Some(reader)) => format!("{name}, not an edge list; {}", converts(path, reader)),
+        (Wanted::Edges, None) => format!("{name}, not an edge list; write one edge `u v` a line"),
+        (Wanted::Text, _) => format!("{name}, which is not read here; save the values as plain text or CSV"),
+    };
+    Err(DataError::format(path, message))
+}
+
+/// As [`text`], of any text format.
+///
+/// # Errors
+/// For a binary format, and for text in UTF-16 that is damaged.
+pub(super) fn decoded(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>, DataError> {
     let mut bytes = match bytes.first_chunk::<2>() {
         Some(b"\xff\xfe") => utf16(path, &bytes[2..], u16::from_le_bytes)?,
         Some(b"\xfe\xff") => utf16(path, &bytes[2..], u16::from_be_bytes)?,
@@ -74,16 +93,7 @@ pub(super) fn text(path: &Path, bytes: Vec<u8>, wanted: Wanted) -> Result<Vec<u8
         return Err(DataError::format(path, rule));
     }
     line_ends(&mut bytes);
-    let (name, reader) = match foreign(&bytes) {
-        Some(found) => found,
-        None => return Ok(bytes),
-    };
-    let message = match (wanted, reader) {
-        (Wanted::Edges, Some(reader)) => format!("{name}, not an edge list; {}", converts(path, reader)),
-        (Wanted::Edges, None) => format!("{name}, not an edge list; write one edge `u v` a line"),
-        (Wanted::Text, _) => format!("{name}, which is not read here; save the values as plain text or CSV"),
-    };
-    Err(DataError::format(path, message))
+    Ok(bytes)
 }
 
 fn utf16(path: &Path, bytes: &[u8], word: fn([u8; 2]) -> u16) -> Result<Vec<u8>, DataError> {

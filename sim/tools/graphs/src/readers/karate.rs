@@ -81,6 +81,8 @@ mod tests {
         let labels = Some(dir.join("karate.labels"));
         let options = EdgeListOptions {
             labels,
+            features: None,
+            split: None,
             directed: false,
             weighted: false,
             first_id: 1,

@@ -23,7 +23,7 @@ use super::format::read_bytes;
 use super::limits::MAX_NODES;
 use super::notes::{note_cleaned, note_graph, note_unlabelled};
 use crate::{DataError, Dataset, Features, GraphBuilder, Labels, SparseRows, Splits};
-use members::{EntryRows, LIMITS, Members, Sparse, node_mask, open, unwrapped};
+use members::{EntryRows, LIMITS, Members, Sparse, node_mask, open, open_listed, unwrapped};
 
 /// Reads the whole graph; the caller cuts out its largest component.
 pub(crate) fn read_npz(name: &str, path: &Path) -> Result<Dataset, DataError> {
@@ -73,6 +73,35 @@ fn parse(name: &str, bytes: Vec<u8>) -> Result<Dataset, String> {
         ));
     }
     Ok(dataset)
+}
+
+/// The features in an archive of one matrix, dense or as SciPy writes a sparse one.
+pub(super) fn features(bytes: Vec<u8>, n_nodes: u32) -> Result<Features, String> {
+    const DENSE: &[&str] = &["x", "features", "arr_0", "attr_matrix"];
+    let members = open_listed(bytes, LIMITS, &[DENSE, members::SPARSE].concat())?;
+    match (members.sparse("")?, members.only(DENSE)?) {
+        (None, Some((member, array))) => Ok(Features::Dense(matrix(member, array, n_nodes)?.into())),
+        (Some(sparse), None) => {
+            if sparse.n_rows != n_nodes {
+                return Err(format!(
+                    "`shape` must have one row per node ({n_nodes}), got {}",
+                    sparse.n_rows
+                ));
+            }
+            let is_csr = match members.arrays.get("format").map(|array| &array.values) {
+                Some(Values::Texts(texts)) => texts.iter().all(|text| text == "csr"),
+                _ => true,
+            };
+            if !is_csr {
+                return Err("a sparse matrix must be stored by rows; save scipy.sparse.csr_matrix(…) of it".to_owned());
+            }
+            let rows = SparseRows::from_rows(sparse.n_columns, &sorted(sparse.rows)?);
+            Ok(Features::Sparse(
+                rows.ok_or("the matrix holds a column twice in one row")?,
+            ))
+        }
+        _ => Err(members.missing("x") + "; the archive must hold one matrix, dense or of scipy.sparse.save_npz"),
+    }
 }
 
 /// The number of nodes, and the edges with their weights.
@@ -225,7 +254,7 @@ fn add_features(dataset: &mut Dataset, members: &Members, n_nodes: u32) -> Resul
 }
 
 /// A dense matrix with a row for each node.
-fn matrix(member: &str, array: &Array, n_nodes: u32) -> Result<Array2<f32>, String> {
+pub(super) fn matrix(member: &str, array: &Array, n_nodes: u32) -> Result<Array2<f32>, String> {
     let n_columns = match array.shape[..] {
         [n_rows, n_columns] if n_rows == n_nodes as usize && n_columns > 0 => n_columns,
         [n_rows] if n_rows == n_nodes as usize => 1,

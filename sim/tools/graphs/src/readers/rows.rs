@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::classes::Class;
+use super::classes::{self, Class};
 use super::format::{self, Wanted};
 use super::text::shown;
 use crate::DataError;
@@ -14,21 +14,30 @@ pub(super) struct Table {
     /// What separates fields: a comma, or what the header has where it has no comma.
     separator: u8,
     header: Vec<String>,
+    /// Of a table that was made of another format, the line of the source for each line.
+    origins: Option<Vec<usize>>,
 }
 
 impl Table {
     /// Reads a file and its header.
     pub(super) fn open(path: &Path) -> Result<Table, DataError> {
         let bytes = format::text(path, format::read_bytes(path)?, Wanted::Text)?;
+        Table::of_bytes(path, bytes, None)
+    }
+
+    /// A table made of another format: comma-separated bytes whose line `k`, from 1, comes from the
+    /// line `origins[k - 1]` of the file.
+    pub(super) fn of_bytes(path: &Path, bytes: Vec<u8>, origins: Option<Vec<usize>>) -> Result<Table, DataError> {
         let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
         let separator = [b',', b'\t', b';']
             .into_iter()
             .find(|separator| first.contains(separator));
         let mut table = Table {
             path: path.to_path_buf(),
-            separator: separator.unwrap_or(b','),
+            separator: separator.filter(|_| origins.is_none()).unwrap_or(b','),
             bytes,
             header: Vec::new(),
+            origins,
         };
         let header = table.records().next().transpose()?;
         let Some(header) = header else {
@@ -104,10 +113,11 @@ impl Table {
                     }
                     line += self.bytes[at..start].iter().filter(|&&byte| byte == b'\n').count();
                     at = start;
+                    let origin = self.origins.as_ref().and_then(|lines| lines.get(line - 1));
                     Some(Ok(Row {
                         table: self,
                         fields,
-                        line,
+                        line: origin.copied().unwrap_or(line),
                     }))
                 }
                 Ok(false) => None,
@@ -148,6 +158,21 @@ impl Row<'_> {
     /// The class that a field names; `None` for a missing label.
     pub(super) fn class(&self, column: usize) -> Result<Option<Class>, DataError> {
         Class::parse(self.field(column)?).map_err(|rule| self.error(column, &rule))
+    }
+
+    /// A finite number.
+    pub(super) fn number(&self, column: usize) -> Result<f32, DataError> {
+        let field = self.field(column)?.trim();
+        let number = field.parse::<f32>().ok().filter(|number| number.is_finite());
+        number.ok_or_else(|| self.error(column, &format!("expected a finite number, got {}", shown(field))))
+    }
+
+    /// A number, NaN where the field is empty or says that it is missing.
+    pub(super) fn number_or_missing(&self, column: usize) -> Result<f32, DataError> {
+        match classes::is_missing(self.field(column)?) {
+            true => Ok(f32::NAN),
+            false => self.number(column),
+        }
     }
 
     /// The part of a published split: 0 train, 1 validate, 2 test.

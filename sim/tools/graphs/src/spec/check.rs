@@ -106,13 +106,15 @@ pub(super) fn rules(spec: &DatasetSpec, rules: &mut Rules) {
         DatasetSpec::EdgeList {
             edges,
             labels,
+            features,
+            split,
             first_id,
             renumber,
             ..
         } => {
             is_path("edges", edges, rules);
-            if let Some(labels) = labels {
-                is_path("labels", labels, rules);
+            for (field, path) in [("labels", labels), ("features", features), ("split", split)] {
+                path.iter().for_each(|path| is_path(field, path, rules));
             }
             let rule = "must be 0 (its default) with `renumber: true`, which starts at 0 whatever the ids are";
             rules.require(!renumber || *first_id == 0, "first_id", rule);
@@ -128,7 +130,26 @@ pub(super) fn rules(spec: &DatasetSpec, rules: &mut Rules) {
             );
             rules.require(network != group, "group", "must differ from `network`");
         }
-        DatasetSpec::Npz { path, .. } | DatasetSpec::Mapped { path } => is_path("path", path, rules),
+        DatasetSpec::Npz { path, .. } | DatasetSpec::Mapped { path } | DatasetSpec::Ogb { path, .. } => {
+            is_path("path", path, rules);
+        }
+        DatasetSpec::Tables { edges, nodes, .. } => {
+            is_path("edges", edges, rules);
+            nodes.iter().for_each(|path| is_path("nodes", path, rules));
+        }
+        DatasetSpec::GraphMl { path, .. } => is_path("path", path, rules),
+        DatasetSpec::Metis {
+            path,
+            labels,
+            features,
+            split,
+            ..
+        } => {
+            is_path("path", path, rules);
+            for (field, path) in [("labels", labels), ("features", features), ("split", split)] {
+                path.iter().for_each(|path| is_path(field, path, rules));
+            }
+        }
         // What follows from the number of nodes: with a wrong one nothing true can be said of it.
         _ if rules.is_broken("n_nodes") => {}
         _ => check_generated(spec, rules),

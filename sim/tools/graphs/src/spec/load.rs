@@ -5,7 +5,7 @@ use std::path::Path;
 
 use folkmoot_draws::SimRng;
 
-use super::{DatasetSpec, Isolated, generate, molecules};
+use super::{DatasetSpec, Isolated, generate, molecules, own};
 use crate::mapped::read_mapped;
 use crate::readers::{self, Brought, EdgeListOptions, MatOptions};
 use crate::sources::{BLOG_CATALOG, EMAIL_EDGES, EMAIL_LABELS};
@@ -96,6 +96,10 @@ impl DatasetSpec {
                 whole_graphs(&dataset, *largest_component)?;
                 Ok(cut(dataset, *largest_component, Isolated::Keep))
             }
+            DatasetSpec::Tables { .. }
+            | DatasetSpec::GraphMl { .. }
+            | DatasetSpec::Ogb { .. }
+            | DatasetSpec::Metis { .. } => own::load(self, dirs),
             _ => generate::generate(self, rng),
         }
     }
@@ -112,8 +116,14 @@ impl DatasetSpec {
         };
         let edges = locate(edges)?;
         let labels = labels.map(locate).transpose()?;
+        let (features, split) = match self {
+            DatasetSpec::EdgeList { features, split, .. } => (features.as_deref(), split.as_deref()),
+            _ => (None, None),
+        };
         let plain = EdgeListOptions {
             labels,
+            features: features.map(locate).transpose()?,
+            split: split.map(locate).transpose()?,
             directed: false,
             weighted: false,
             first_id: 0,
@@ -146,25 +156,26 @@ impl DatasetSpec {
             } => (EdgeListOptions { directed, ..plain }, largest_component, isolated),
             _ => (plain, false, Isolated::Keep),
         };
-        let dataset = readers::read_edge_list(&self.name(), &edges, &options)?;
+        let mut dataset = readers::read_edge_list(&self.name(), &edges, &options)?;
+        note_splits(&mut dataset);
         Ok(cut(dataset, largest_component, isolated))
     }
 }
 
 /// Says in a note that the files hold a split, which a card must ask for.
-fn note_splits(dataset: &mut Dataset) {
+pub(super) fn note_splits(dataset: &mut Dataset) {
     if let Some(splits) = &dataset.splits {
         let (train, val, test) = splits.sizes();
         let items = if dataset.is_graph_level() { "graphs" } else { "nodes" };
         dataset.notes.push(format!(
-            "the archive has masks for training, validation and test ({train}, {val}, {test} {items}), which only \
+            "the files have masks for training, validation and test ({train}, {val}, {test} {items}), which only \
              `split: Published` uses"
         ));
     }
 }
 
 /// Refuses to cut nodes out of the graphs of a set.
-fn whole_graphs(dataset: &Dataset, largest_component: bool) -> Result<(), DataError> {
+pub(super) fn whole_graphs(dataset: &Dataset, largest_component: bool) -> Result<(), DataError> {
     if !largest_component || !dataset.is_graph_level() {
         return Ok(());
     }
@@ -179,7 +190,7 @@ fn whole_graphs(dataset: &Dataset, largest_component: bool) -> Result<(), DataEr
 }
 
 /// Leaves out what the card does not want.
-fn cut(dataset: Dataset, largest_component: bool, isolated: Isolated) -> Dataset {
+pub(super) fn cut(dataset: Dataset, largest_component: bool, isolated: Isolated) -> Dataset {
     let dataset = if largest_component {
         dataset.on_largest_component()
     } else {

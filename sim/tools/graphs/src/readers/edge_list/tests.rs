@@ -6,6 +6,8 @@ use proptest::prelude::*;
 fn plain() -> EdgeListOptions {
     EdgeListOptions {
         labels: None,
+        features: None,
+        split: None,
         directed: false,
         weighted: false,
         first_id: 0,

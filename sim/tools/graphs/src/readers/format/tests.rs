@@ -7,6 +7,8 @@ use std::io::Write;
 fn plain() -> EdgeListOptions {
     EdgeListOptions {
         labels: None,
+        features: None,
+        split: None,
         directed: false,
         weighted: false,
         first_id: 0,

@@ -40,6 +40,9 @@ pub(super) const MEMBERS: &[&str] = &[
     "y",
 ];
 
+/// The members of a sparse matrix as SciPy writes it.
+pub(super) const SPARSE: &[&str] = &["data", "indices", "indptr", "shape", "format"];
+
 /// The most that an archive may hold, all of its members together.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
@@ -107,15 +110,25 @@ fn archive_of<B: AsRef<[u8]>>(bytes: B) -> Result<ZipArchive<Cursor<B>>, String>
 }
 
 pub(super) fn open(bytes: Vec<u8>, limits: Limits) -> Result<Members, String> {
-    let mut left = limits;
-    let mut archive = archive_of(bytes)?;
+    let archive = archive_of(&bytes[..])?;
     let mark = format!("{}.npy", own::MARK);
     let is_own = archive.file_names().any(|name| name.is_ok_and(|name| name == mark));
     let listed = if is_own { own::MEMBERS } else { MEMBERS };
+    drop(archive);
+    Ok(Members {
+        is_own,
+        ..open_listed(bytes, limits, listed)?
+    })
+}
+
+/// As [`open`], with the members of these names.
+pub(super) fn open_listed(bytes: Vec<u8>, limits: Limits, listed: &[&'static str]) -> Result<Members, String> {
+    let mut left = limits;
+    let mut archive = archive_of(bytes)?;
     let mut members = Members {
         arrays: BTreeMap::new(),
         others: Vec::new(),
-        is_own,
+        is_own: false,
         found: String::new(),
     };
     for at in 0..archive.len() {
@@ -202,42 +215,44 @@ impl Members {
         self.arrays.get(member).ok_or_else(|| self.missing(member))
     }
 
-    /// The sparse matrix `prefix_*`: `None` if none of its members is there.
+    /// The sparse matrix `prefix_*`, or without a prefix `data` and so on: `None` if none of its
+    /// members is there.
     pub(super) fn sparse(&self, prefix: &str) -> Result<Option<Sparse>, String> {
-        let member = |part: &str| format!("{prefix}_{part}");
-        let parts = ["indptr", "indices", "shape", "data"];
-        if parts
-            .iter()
-            .all(|part| !self.arrays.contains_key(member(part).as_str()))
-        {
+        let member = |part: &str| match prefix {
+            "" => part.to_owned(),
+            prefix => format!("{prefix}_{part}"),
+        };
+        let [of_indptr, of_indices, of_shape, of_data] = ["indptr", "indices", "shape", "data"].map(member);
+        let parts = [&of_indptr, &of_indices, &of_shape, &of_data];
+        if parts.iter().all(|part| !self.arrays.contains_key(part.as_str())) {
             return Ok(None);
         }
-        let shape = self.require(&member("shape"))?.integers(&member("shape"))?;
-        let bounds = self.require(&member("indptr"))?.integers(&member("indptr"))?;
-        let indices = self.require(&member("indices"))?.integers(&member("indices"))?;
-        let values = match self.arrays.get(member("data").as_str()) {
+        let shape = self.require(&of_shape)?.integers(&of_shape)?;
+        let bounds = self.require(&of_indptr)?.integers(&of_indptr)?;
+        let indices = self.require(&of_indices)?.integers(&of_indices)?;
+        let values = match self.arrays.get(of_data.as_str()) {
             Some(data) => data.floats(),
             None => vec![1.0; indices.len()],
         };
         let size = |number: i64| u32::try_from(number).ok().filter(|&size| u64::from(size) <= MAX_NODES);
         let &[n_rows, n_columns] = &shape[..] else {
-            return Err(format!("`{prefix}_shape` must hold 2 numbers, got {}", shape.len()));
+            return Err(format!("`{of_shape}` must hold 2 numbers, got {}", shape.len()));
         };
         let (Some(n_rows), Some(n_columns)) = (size(n_rows), size(n_columns)) else {
             return Err(format!(
-                "`{prefix}_shape` must lie in 0..={MAX_NODES}, got {n_rows} x {n_columns}"
+                "`{of_shape}` must lie in 0..={MAX_NODES}, got {n_rows} x {n_columns}"
             ));
         };
         if bounds.len() != n_rows as usize + 1 {
             return Err(format!(
-                "`{prefix}_indptr` must have {} entries, got {}",
+                "`{of_indptr}` must have {} entries, got {}",
                 u64::from(n_rows) + 1,
                 bounds.len()
             ));
         }
         if indices.len() != values.len() {
             return Err(format!(
-                "`{prefix}_indices` has {} entries, `{prefix}_data` {}",
+                "`{of_indices}` has {} entries, `{of_data}` {}",
                 indices.len(),
                 values.len()
             ));
@@ -245,7 +260,7 @@ impl Members {
         let rising = bounds[0] == 0 && bounds.windows(2).all(|pair| pair[0] <= pair[1]);
         if !rising || bounds[n_rows as usize] != indices.len() as i64 {
             return Err(format!(
-                "`{prefix}_indptr` must rise from 0 to the number of entries ({})",
+                "`{of_indptr}` must rise from 0 to the number of entries ({})",
                 indices.len()
             ));
         }
@@ -253,7 +268,7 @@ impl Members {
             .iter()
             .find(|&&index| index < 0 || index >= i64::from(n_columns))
         {
-            return Err(format!("`{prefix}_indices` must lie in 0..{n_columns}, got {index}"));
+            return Err(format!("`{of_indices}` must lie in 0..{n_columns}, got {index}"));
         }
         let row = |pair: &[i64]| {
             let range = pair[0] as usize..pair[1] as usize;

@@ -1,0 +1,316 @@
+//! GraphML: one graph whose nodes and edges have `data`, read as a table of nodes and a table of
+//! edges.
+//!
+//! The columns are the keys by `attr.name` (or `id`, where there is none), with their defaults. Ids
+//! are those of the nodes. Nested graphs, several graphs, hyperedges and ports are errors, and so
+//! are edges that state another direction than the graph. Elements of other vocabularies, such as
+//! the drawings of yEd, are left out with a note.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use quick_xml::Reader;
+use quick_xml::escape::unescape;
+use quick_xml::events::{BytesStart, Event};
+
+use super::format::{decoded, read_bytes};
+use super::rows::Table;
+use super::tables::{Columns, of_tables};
+use crate::{DataError, Dataset};
+
+/// Reads the graph; directions are those that the file states.
+pub(crate) fn read_graphml(name: &str, path: &Path, columns: &Columns<'_>) -> Result<Dataset, DataError> {
+    let bytes = decoded(path, read_bytes(path)?)?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| DataError::format(path, "not a text (invalid UTF-8)"))?;
+    let mut file = File::default();
+    let mut reader = Reader::from_str(text);
+    let mut lines = Lines {
+        bytes: &bytes,
+        at: 0,
+        line: 1,
+    };
+    loop {
+        let event = reader.read_event();
+        let line = lines.to(reader.buffer_position() as usize);
+        let event = event.map_err(|error| {
+            let line = lines.to(reader.error_position() as usize);
+            DataError::line(path, line, format!("the XML is damaged or cut short ({error})"))
+        })?;
+        if matches!(event, Event::Eof) {
+            break;
+        }
+        file.take(event, line)
+            .map_err(|rule| DataError::line(path, line, rule))?;
+    }
+    if !file.open.is_empty() {
+        return Err(DataError::format(
+            path,
+            format!("the file ends within <{}>", file.open.join("> <")),
+        ));
+    }
+    let Some(directed) = file.directed else {
+        return Err(DataError::format(path, "there is no <graph> in the file"));
+    };
+    let (nodes, edges) = (
+        file.nodes.table(path, &["id"])?,
+        file.edges.table(path, &["source", "target"])?,
+    );
+    let columns = Columns {
+        id: Some("id"),
+        source: Some("source"),
+        target: Some("target"),
+        directed,
+        ..*columns
+    };
+    let mut dataset = of_tables(name, Some(&nodes), &edges, &columns)?;
+    if file.n_foreign > 0 {
+        dataset
+            .notes
+            .push(format!("{} elements that are not GraphML are not read", file.n_foreign));
+    }
+    Ok(dataset)
+}
+
+/// Counts lines on the way through a file.
+struct Lines<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    line: usize,
+}
+
+impl Lines<'_> {
+    /// The line of a place that is not before the last one.
+    fn to(&mut self, place: usize) -> usize {
+        let place = place.clamp(self.at, self.bytes.len());
+        self.line += self.bytes[self.at..place].iter().filter(|&&byte| byte == b'\n').count();
+        self.at = place;
+        self.line
+    }
+}
+
+/// A key: for what, its name, and its default.
+struct Key {
+    of_nodes: bool,
+    of_edges: bool,
+    name: String,
+    default: Option<String>,
+}
+
+/// The rows of nodes or of edges.
+#[derive(Default)]
+struct Rows {
+    /// Ids of a row, the line, and its data by name.
+    rows: Vec<(Vec<String>, usize, BTreeMap<String, String>)>,
+}
+
+impl Rows {
+    /// A table whose first columns have these names, and then all names that occur.
+    fn table(&self, path: &Path, first: &[&str]) -> Result<Table, DataError> {
+        let mut names: Vec<&String> = self.rows.iter().flat_map(|(_, _, data)| data.keys()).collect();
+        names.sort_unstable();
+        names.dedup();
+        // A key that is called as the ids are.
+        let name = |name: &str| {
+            if first.contains(&name) {
+                format!("{name} (data)")
+            } else {
+                name.to_owned()
+            }
+        };
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let header = first
+            .iter()
+            .map(|name| (*name).to_owned())
+            .chain(names.iter().map(|key| name(key)));
+        let failed = |error: csv::Error| DataError::format(path, error.to_string());
+        writer.write_record(header).map_err(failed)?;
+        let mut origins = vec![1];
+        for (ids, line, data) in &self.rows {
+            let cells = names.iter().map(|name| data.get(*name).map_or("", String::as_str));
+            writer
+                .write_record(ids.iter().map(String::as_str).chain(cells))
+                .map_err(failed)?;
+            origins.push(*line);
+        }
+        let bytes = writer
+            .into_inner()
+            .map_err(|error| DataError::format(path, error.to_string()))?;
+        Table::of_bytes(path, bytes, Some(origins))
+    }
+}
+
+#[derive(Default)]
+struct File {
+    keys: BTreeMap<String, Key>,
+    /// The id of the last key.
+    key: String,
+    /// Of the graph, once it has begun.
+    directed: Option<bool>,
+    nodes: Rows,
+    edges: Rows,
+    /// The elements that are open.
+    open: Vec<String>,
+    /// The id of the key whose default, or whose data, is open, and its text so far.
+    text: Option<(String, String)>,
+    /// How many elements are open within one that is not read.
+    skipped: usize,
+    n_foreign: usize,
+}
+
+impl File {
+    fn take(&mut self, event: Event<'_>, line: usize) -> Result<(), String> {
+        match event {
+            Event::Start(element) => self.start(&element, line),
+            Event::Empty(element) => {
+                self.start(&element, line)?;
+                self.end()
+            }
+            Event::End(_) => self.end(),
+            Event::Text(text) => {
+                self.add(&text);
+                Ok(())
+            }
+            Event::CData(text) => {
+                self.add(&text);
+                Ok(())
+            }
+            Event::GeneralRef(name) => {
+                let text = unescape(&format!("&{};", &*name))
+                    .map_err(|error| error.to_string())?
+                    .into_owned();
+                self.add(&text);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn add(&mut self, text: &str) {
+        if let Some((_, all)) = self.text.as_mut().filter(|_| self.skipped == 0) {
+            all.push_str(text);
+        }
+    }
+
+    fn start(&mut self, element: &BytesStart<'_>, line: usize) -> Result<(), String> {
+        let full = element.name().as_ref().to_owned();
+        let name = full.rsplit(':').next().unwrap_or_default().to_owned();
+        if self.skipped > 0 {
+            self.skipped += 1;
+            return Ok(());
+        }
+        let attributes = attributes(element)?;
+        let required = |what: &str| {
+            let value = attributes.get(what).cloned();
+            value.ok_or_else(|| format!("<{name}> has no attribute `{what}`"))
+        };
+        let within = self.open.last().map(String::as_str).unwrap_or_default();
+        match (name.as_str(), within) {
+            ("graphml", "") => {}
+            (_, "") => return Err(format!("a file of <{name}>, and GraphML begins with <graphml>")),
+            ("key", "graphml") => {
+                let of = attributes.get("for").map_or("all", String::as_str);
+                let id = required("id")?;
+                let key = Key {
+                    of_nodes: ["all", "node"].contains(&of),
+                    of_edges: ["all", "edge"].contains(&of),
+                    name: attributes.get("attr.name").unwrap_or(&id).clone(),
+                    default: None,
+                };
+                self.key.clone_from(&id);
+                self.keys.insert(id, key);
+            }
+            ("default", "key") => {
+                self.text = Some((self.key.clone(), String::new()));
+            }
+            ("graph", "graphml") if self.directed.is_some() => {
+                return Err(
+                    "a second <graph>: one graph per file is read; write them with folkmoot.save from Python"
+                        .to_owned(),
+                );
+            }
+            ("graph", "graphml") => {
+                self.directed = Some(match required("edgedefault")?.as_str() {
+                    "directed" => true,
+                    "undirected" => false,
+                    other => return Err(format!("`edgedefault` must be directed or undirected, got {other:?}")),
+                });
+            }
+            ("graph", _) => return Err("a graph within a node: nested graphs are not read".to_owned()),
+            ("hyperedge", _) => return Err("a hyperedge: only edges between two nodes are read".to_owned()),
+            ("port", _) => return Err("a port: edges between ports of nodes are not read".to_owned()),
+            ("node", "graph") => {
+                let data = self.defaults(|key| key.of_nodes);
+                self.nodes.rows.push((vec![required("id")?], line, data));
+            }
+            ("edge", "graph") => {
+                let stated = attributes.get("directed").map(|text| text == "true");
+                if stated.is_some() && stated != self.directed {
+                    return Err(
+                        "an edge of another direction than `edgedefault`: a graph is directed or is not".to_owned(),
+                    );
+                }
+                let data = self.defaults(|key| key.of_edges);
+                self.edges
+                    .rows
+                    .push((vec![required("source")?, required("target")?], line, data));
+            }
+            ("data", "node" | "edge") => self.text = Some((required("key")?, String::new())),
+            ("data", _) | ("desc", _) => self.skipped = 1,
+            _ => {
+                self.n_foreign += 1;
+                self.skipped = 1;
+            }
+        }
+        if self.skipped == 0 {
+            self.open.push(name);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        if self.skipped > 0 {
+            self.skipped -= 1;
+            return Ok(());
+        }
+        let name = self.open.pop().unwrap_or_default();
+        let Some((id, text)) = self.text.take_if(|_| ["default", "data"].contains(&name.as_str())) else {
+            return Ok(());
+        };
+        let text = text.trim().replace(['\n', '\r'], " ");
+        let Some(key) = self.keys.get_mut(&id) else {
+            return Err(format!("there is no <key id={id:?}> for this data"));
+        };
+        if name == "default" {
+            key.default = Some(text);
+            return Ok(());
+        }
+        let rows = match self.open.last().map(String::as_str) {
+            Some("node") => &mut self.nodes,
+            _ => &mut self.edges,
+        };
+        if let Some((.., data)) = rows.rows.last_mut() {
+            data.insert(key.name.clone(), text);
+        }
+        Ok(())
+    }
+
+    fn defaults(&self, wanted: fn(&Key) -> bool) -> BTreeMap<String, String> {
+        let of = self.keys.values().filter(|key| wanted(key));
+        of.filter_map(|key| Some((key.name.clone(), key.default.clone()?)))
+            .collect()
+    }
+}
+
+fn attributes(element: &BytesStart<'_>) -> Result<BTreeMap<String, String>, String> {
+    let mut found = BTreeMap::new();
+    for attribute in element.attributes() {
+        let attribute = attribute.map_err(|error| error.to_string())?;
+        let name = attribute.key.as_ref().to_owned();
+        let value = unescape(&attribute.value).map_err(|error| error.to_string())?;
+        found.insert(name, value.into_owned());
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests;

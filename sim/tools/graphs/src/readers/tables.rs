@@ -1,0 +1,508 @@
+//! A table of nodes and a table of edges, CSV or TSV with a header; columns are found by their
+//! names.
+//!
+//! Without a table of nodes, the nodes are the ends of edges, in ascending order: numbers before
+//! other texts. GraphML becomes two such tables (`graphml`). Columns that are not read are noted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use ndarray::Array2;
+
+use super::assemble::{self, CLIENT, Edges, Level};
+use super::classes::{Class, is_missing};
+use super::limits::MAX_NODES;
+use super::rows::{Row, Table};
+use super::text::shown;
+use crate::{DataError, Dataset, Features, Splits};
+
+/// Which columns mean what; where none is named, usual names are looked for.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Columns<'a> {
+    pub(crate) id: Option<&'a str>,
+    /// A class per node.
+    pub(crate) label: Option<&'a str>,
+    /// Binary labels.
+    pub(crate) labels: &'a [String],
+    /// Numbers to predict.
+    pub(crate) targets: &'a [String],
+    /// Features; by default all columns of numbers without another meaning.
+    pub(crate) features: &'a [String],
+    pub(crate) split: Option<&'a str>,
+    pub(crate) client: Option<&'a str>,
+    /// Properties that partitions can use.
+    pub(crate) properties: &'a [String],
+    pub(crate) source: Option<&'a str>,
+    pub(crate) target: Option<&'a str>,
+    pub(crate) weight: Option<&'a str>,
+    pub(crate) edge_features: &'a [String],
+    pub(crate) directed: bool,
+}
+
+const IDS: &[&str] = &["id", "node", "node_id", "nodeid", "name"];
+const LABELS: &[&str] = &["label", "class", "y"];
+const SPLITS: &[&str] = &["split"];
+const SOURCES: &[&str] = &["source", "src", "from", "u", "node1", "id1", "head"];
+const TARGETS: &[&str] = &["target", "dst", "to", "v", "node2", "id2", "tail"];
+const WEIGHTS: &[&str] = &["weight"];
+
+pub(crate) fn read_tables(
+    name: &str,
+    nodes: Option<PathBuf>,
+    edges: &Path,
+    columns: &Columns<'_>,
+) -> Result<Dataset, DataError> {
+    let nodes = nodes.as_deref().map(Table::open).transpose()?;
+    of_tables(name, nodes.as_ref(), &Table::open(edges)?, columns)
+}
+
+pub(super) fn of_tables(
+    name: &str,
+    nodes: Option<&Table>,
+    edges: &Table,
+    columns: &Columns<'_>,
+) -> Result<Dataset, DataError> {
+    let mut dataset = Dataset {
+        name: name.to_owned(),
+        ..Dataset::default()
+    };
+    let ends = Ends::find(edges, columns)?;
+    let ids = match nodes {
+        Some(table) => Ids::of_nodes(table, id_column(table, columns, &mut dataset)?)?,
+        None => Ids::of_edges(edges, &ends)?,
+    };
+    let listed = ends.read(edges, &ids, columns, &mut dataset)?;
+    let n_nodes = u32::try_from(ids.names.len())
+        .ok()
+        .filter(|&n| u64::from(n) <= MAX_NODES);
+    let n_nodes = n_nodes.ok_or_else(|| edges.error(&format!("more than {MAX_NODES} nodes are not read")))?;
+    let built = assemble::add_graphs(&mut dataset, &[0, n_nodes], &listed);
+    built.map_err(|rule| edges.error(&rule))?;
+    if let Some(table) = nodes {
+        let id = id_column(table, columns, &mut Dataset::default())?;
+        let meant = Meant::find(table, id, columns)?;
+        meant.read(table, &mut dataset)?;
+    } else if let Some((field, column)) = stated(columns) {
+        let rule = format!("`{field}: {column:?}` names a column of nodes, and there is no table of nodes");
+        return Err(edges.error(&rule));
+    }
+    let named = assemble::add_names(&mut dataset, ids.names);
+    named.map_err(|rule| nodes.unwrap_or(edges).error(&rule))?;
+    Ok(dataset)
+}
+
+/// The first setting that names a column of nodes.
+fn stated<'a>(columns: &Columns<'a>) -> Option<(&'static str, &'a str)> {
+    let one = [
+        ("label", columns.label),
+        ("split", columns.split),
+        (CLIENT, columns.client),
+        ("id", columns.id),
+    ];
+    let lists = [
+        ("labels", columns.labels),
+        ("targets", columns.targets),
+        ("features", columns.features),
+        ("properties", columns.properties),
+    ];
+    let one = one.into_iter().find_map(|(field, column)| Some((field, column?)));
+    one.or_else(|| {
+        lists
+            .into_iter()
+            .find_map(|(field, names)| Some((field, names.first()?.as_str())))
+    })
+}
+
+/// The column that `stated` names, or the first with one of the usual names.
+fn found(table: &Table, stated: Option<&str>, field: &str, usual: &[&str]) -> Result<Option<usize>, DataError> {
+    match stated {
+        Some(name) => table.column(name, field).map(Some),
+        None => Ok((0..table.n_columns()).find(|&column| {
+            let header = table.header(column).to_ascii_lowercase();
+            usual.contains(&header.as_str())
+        })),
+    }
+}
+
+/// The column with the ids of nodes.
+fn id_column(table: &Table, columns: &Columns<'_>, dataset: &mut Dataset) -> Result<usize, DataError> {
+    if let Some(column) = found(table, columns.id, "id", IDS)? {
+        return Ok(column);
+    }
+    let first = table.header(0);
+    let note = match first {
+        "" => "the first column of the nodes has no name and was read as their ids".to_owned(),
+        _ => format!(
+            "the first column of the nodes, `{}`, was read as their ids",
+            first.escape_debug()
+        ),
+    };
+    dataset.notes.push(note);
+    Ok(0)
+}
+
+/// The nodes by their ids.
+struct Ids {
+    names: Vec<String>,
+    /// Whether they are those of a table of nodes.
+    are_listed: bool,
+    nodes: BTreeMap<String, u32>,
+}
+
+impl Ids {
+    fn of_nodes(table: &Table, id: usize) -> Result<Ids, DataError> {
+        let (mut names, mut nodes) = (Vec::new(), BTreeMap::new());
+        for row in table.rows() {
+            let row = row?;
+            let name = row.field(id)?.trim();
+            if name.is_empty() {
+                return Err(row.error(id, "the id of a node is empty"));
+            }
+            if nodes.insert(name.to_owned(), names.len() as u32).is_some() {
+                return Err(row.error(id, &format!("a second node with the id {}", shown(name))));
+            }
+            names.push(name.to_owned());
+        }
+        match names.is_empty() {
+            true => Err(table.error("there is no node below the header")),
+            false => Ok(Ids {
+                names,
+                are_listed: true,
+                nodes,
+            }),
+        }
+    }
+
+    fn of_edges(table: &Table, ends: &Ends) -> Result<Ids, DataError> {
+        let mut known: BTreeSet<(Option<u64>, String)> = BTreeSet::new();
+        for row in table.rows() {
+            let row = row?;
+            for column in [ends.source, ends.target] {
+                let name = row.field(column)?.trim();
+                known.insert((name.parse().ok(), name.to_owned()));
+            }
+        }
+        // Texts, which are no numbers, come last.
+        let (texts, numbers): (Vec<_>, Vec<_>) = known.into_iter().partition(|(number, _)| number.is_none());
+        let names: Vec<String> = numbers.into_iter().chain(texts).map(|(_, name)| name).collect();
+        let nodes = names.iter().cloned().zip(0..).collect();
+        match names.is_empty() {
+            true => Err(table.error("there is no edge below the header")),
+            false => Ok(Ids {
+                names,
+                are_listed: false,
+                nodes,
+            }),
+        }
+    }
+
+    fn of(&self, row: &Row<'_>, column: usize) -> Result<u32, DataError> {
+        let name = row.field(column)?.trim();
+        if let (Some(&node), false) = (self.nodes.get(name), name.is_empty()) {
+            return Ok(node);
+        }
+        let rule = match (name, self.are_listed) {
+            ("", _) => "the id of a node is empty".to_owned(),
+            (name, _) => format!("{} is no node of the table of nodes", shown(name)),
+        };
+        Err(row.error(column, &rule))
+    }
+}
+
+/// The columns of the table of edges.
+struct Ends {
+    source: usize,
+    target: usize,
+    weight: Option<usize>,
+    features: Vec<usize>,
+}
+
+impl Ends {
+    fn find(table: &Table, columns: &Columns<'_>) -> Result<Ends, DataError> {
+        let source = found(table, columns.source, "source", SOURCES)?;
+        let target = found(table, columns.target, "target", TARGETS)?;
+        // Columns without a usual name: the first two, leaving out an index of pandas.
+        let named: Vec<usize> = (0..table.n_columns())
+            .filter(|&at| !table.header(at).is_empty())
+            .collect();
+        let (source, target) = match (source, target, &named[..]) {
+            (Some(source), Some(target), _) => (source, target),
+            (None, None, &[first, second, ..]) => (first, second),
+            _ => {
+                let rule = "the ends of edges are not found; name their columns with `source` and `target`, or `source` and \
+                            `target` in the card";
+                return Err(table.error(rule));
+            }
+        };
+        if source == target {
+            return Err(table.error("`source` and `target` are the same column"));
+        }
+        let is_data = (0..2).all(|column| table.header(column.min(table.n_columns() - 1)).parse::<f64>().is_ok());
+        if is_data {
+            return Err(table.error("the first line must name the columns, such as `source,target`; it has numbers"));
+        }
+        let features = columns
+            .edge_features
+            .iter()
+            .map(|name| table.column(name, "edge_features"));
+        Ok(Ends {
+            source,
+            target,
+            weight: found(table, columns.weight, "weight", WEIGHTS)?,
+            features: features.collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn read(&self, table: &Table, ids: &Ids, columns: &Columns<'_>, dataset: &mut Dataset) -> Result<Edges, DataError> {
+        let mut edges = Edges {
+            directed: columns.directed,
+            ..Edges::default()
+        };
+        let (mut weights, mut features) = (Vec::new(), Vec::new());
+        for row in table.rows() {
+            let row = row?;
+            edges
+                .pairs
+                .push((ids.of(&row, self.source)?, ids.of(&row, self.target)?));
+            if let Some(column) = self.weight {
+                weights.push(row.number(column)?);
+            }
+            for &column in &self.features {
+                features.push(row.number(column)?);
+            }
+        }
+        edges.weights = self.weight.map(|_| weights);
+        edges.features = (!self.features.is_empty()).then_some((features, self.features.len()));
+        let known: Vec<usize> = [self.source, self.target].into_iter().chain(self.weight).collect();
+        let is_read = |column: &usize| known.contains(column) || self.features.contains(column);
+        let others: Vec<usize> = (0..table.n_columns()).filter(|column| !is_read(column)).collect();
+        note_others(dataset, table, "edges", &others, "`edge_features` names those to keep");
+        Ok(edges)
+    }
+}
+
+fn note_others(dataset: &mut Dataset, table: &Table, of: &str, others: &[usize], way: &str) {
+    let names = others
+        .iter()
+        .map(|&column| table.header(column))
+        .filter(|name| !name.is_empty());
+    let names: Vec<String> = names
+        .take(12)
+        .map(|name| format!("`{}`", name.escape_debug()))
+        .collect();
+    if !names.is_empty() {
+        let (verb, names) = (
+            if names.len() == 1 { "column is" } else { "columns are" },
+            names.join(", "),
+        );
+        dataset
+            .notes
+            .push(format!("of the {of}, the {verb} not read: {names}; {way}"));
+    }
+}
+
+/// The columns of the table of nodes.
+struct Meant {
+    label: Option<usize>,
+    labels: Vec<usize>,
+    targets: Vec<usize>,
+    /// Columns of numbers, and columns of words, one-hot.
+    features: Vec<(usize, Option<Vec<String>>)>,
+    split: Option<usize>,
+    /// Names and columns.
+    properties: Vec<(String, usize)>,
+    others: Vec<usize>,
+}
+
+impl Meant {
+    fn find(table: &Table, id: usize, columns: &Columns<'_>) -> Result<Meant, DataError> {
+        let all = |names: &[String], field| -> Result<Vec<usize>, DataError> {
+            names.iter().map(|name| table.column(name, field)).collect()
+        };
+        let labels = all(columns.labels, "labels")?;
+        let targets = all(columns.targets, "targets")?;
+        let several = !labels.is_empty() || !targets.is_empty();
+        let label = match several && columns.label.is_none() {
+            true => None,
+            false => found(table, columns.label, "label", LABELS)?,
+        };
+        if several && label.is_some() || !labels.is_empty() && !targets.is_empty() {
+            return Err(table.error("name one of `label`, `labels` and `targets`: a data set has one task"));
+        }
+        let split = found(table, columns.split, "split", SPLITS)?;
+        let client = found(table, columns.client, CLIENT, &[CLIENT])?;
+        // Partitions ask for the client by this name, whatever the column is called.
+        let client = client.map(|column| (CLIENT.to_owned(), column));
+        let named = columns
+            .properties
+            .iter()
+            .cloned()
+            .zip(all(columns.properties, "properties")?);
+        let properties: Vec<(String, usize)> = client.into_iter().chain(named).collect();
+        let chosen = all(columns.features, "features")?;
+        let taken: Vec<usize> = [id]
+            .into_iter()
+            .chain(label)
+            .chain(split)
+            .chain(properties.iter().map(|(_, column)| *column))
+            .collect();
+        let is_taken = |column: &usize| taken.contains(column) || labels.contains(column) || targets.contains(column);
+        let free: Vec<usize> = match chosen.is_empty() {
+            true => (0..table.n_columns()).filter(|column| !is_taken(column)).collect(),
+            false => chosen.clone(),
+        };
+        let words = words_of(table, &free)?;
+        let is_default = chosen.is_empty();
+        let numeric = |column: &usize| !is_default || words.get(column).is_none_or(BTreeSet::is_empty);
+        let features: Vec<(usize, Option<Vec<String>>)> = free
+            .iter()
+            .filter(|column| numeric(column) && !(is_default && table.header(**column).is_empty()))
+            .map(|column| {
+                let values = words.get(column).filter(|values| !values.is_empty());
+                (*column, values.map(|values| values.iter().cloned().collect()))
+            })
+            .collect();
+        let is_feature = |column: &usize| features.iter().any(|(feature, _)| feature == column);
+        let others = (0..table.n_columns()).filter(|column| !is_taken(column) && !is_feature(column));
+        Ok(Meant {
+            others: others.collect(),
+            label,
+            labels,
+            targets,
+            features,
+            split,
+            properties,
+        })
+    }
+
+    fn read(&self, table: &Table, dataset: &mut Dataset) -> Result<(), DataError> {
+        let mut classes = Vec::new();
+        let mut tasks = Vec::new();
+        let mut numbers = Vec::new();
+        let mut values = Vec::new();
+        let mut codes = Vec::new();
+        let named = self.properties.iter().map(|(name, _)| (name.clone(), Vec::new()));
+        let mut properties: Vec<(String, Vec<Option<Class>>)> = named.collect();
+        let mut n_rows = 0;
+        for row in table.rows() {
+            let row = row?;
+            n_rows += 1;
+            if let Some(column) = self.label {
+                classes.push(row.class(column)?);
+            }
+            for &column in &self.labels {
+                tasks.push(match row.class(column)? {
+                    Some(Class::Number(0)) => Some(false),
+                    Some(Class::Number(1)) => Some(true),
+                    None => None,
+                    Some(other) => {
+                        return Err(row.error(column, &format!("expected 0, 1 or nothing, got {other}")));
+                    }
+                });
+            }
+            for &column in &self.targets {
+                numbers.push(row.number_or_missing(column)?);
+            }
+            for (column, words) in &self.features {
+                match words {
+                    None => values.push(row.number(*column)?),
+                    Some(words) => {
+                        let field = row.field(*column)?.trim();
+                        values.extend(words.iter().map(|word| f32::from(u8::from(word == field))));
+                    }
+                }
+            }
+            if let Some(column) = self.split {
+                codes.push(part(&row, column)?);
+            }
+            for ((_, column), (_, values)) in self.properties.iter().zip(&mut properties) {
+                let field = row.field(*column)?.trim();
+                let class = field
+                    .parse()
+                    .map_or_else(|_| Class::Text(field.to_owned()), Class::Number);
+                values.push(Some(class).filter(|_| !field.is_empty()));
+            }
+        }
+        let wrong = |rule: String| table.error(&rule);
+        if self.label.is_some() {
+            assemble::add_classes(dataset, Level::Nodes, classes).map_err(wrong)?;
+        }
+        let headers = |columns: &[usize]| columns.iter().map(|&column| table.header(column).to_owned()).collect();
+        if !self.labels.is_empty() {
+            assemble::add_tasks(dataset, Level::Nodes, headers(&self.labels), tasks).map_err(wrong)?;
+        }
+        if !self.targets.is_empty() {
+            assemble::add_targets(dataset, Level::Nodes, headers(&self.targets), numbers).map_err(wrong)?;
+        }
+        let width = |(_, words): &(usize, Option<Vec<String>>)| words.as_ref().map_or(1, Vec::len);
+        let n_columns: usize = self.features.iter().map(width).sum();
+        if n_columns > 0 {
+            let rows = Array2::from_shape_vec((n_rows, n_columns), values);
+            let rows = rows.map_err(|error| wrong(error.to_string()))?;
+            dataset.features = Some(Features::Dense(rows.into()));
+        }
+        for (column, words) in &self.features {
+            if let Some(words) = words {
+                let name = table.header(*column).escape_debug();
+                dataset.notes.push(format!(
+                    "the words of `{name}` became {} columns of 0 and 1",
+                    words.len()
+                ));
+            }
+        }
+        if self.split.is_some() {
+            dataset.splits = Some(Splits::from_codes(&codes));
+        }
+        assemble::add_properties(dataset, Level::Nodes, &properties).map_err(wrong)?;
+        let way = "`features` names those to keep, words as columns of 0 and 1";
+        note_others(dataset, table, "nodes", &self.others, way);
+        Ok(())
+    }
+}
+
+/// The words in each of some columns that are not columns of numbers; of those columns, all values.
+fn words_of(table: &Table, columns: &[usize]) -> Result<BTreeMap<usize, BTreeSet<String>>, DataError> {
+    let mut words: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
+    let is_number = |field: &str| field.parse::<f32>().is_ok_and(f32::is_finite) || is_missing(field);
+    let mut of_words: BTreeSet<usize> = BTreeSet::new();
+    for row in table.rows() {
+        let row = row?;
+        for &column in columns {
+            if !of_words.contains(&column) && !is_number(row.field(column)?.trim()) {
+                of_words.insert(column);
+            }
+        }
+    }
+    for row in table.rows().filter(|_| !of_words.is_empty()) {
+        let row = row?;
+        for &column in &of_words {
+            words
+                .entry(column)
+                .or_default()
+                .insert(row.field(column)?.trim().to_owned());
+        }
+    }
+    Ok(words)
+}
+
+/// 1 for training, 2 for validation, 3 for test, 0 for none of them.
+pub(super) fn part(row: &Row<'_>, column: usize) -> Result<u32, DataError> {
+    let field = row.field(column)?.trim();
+    part_of(field).ok_or_else(|| {
+        let rule = format!("expected train, valid, test or nothing, got {}", shown(field));
+        row.error(column, &rule)
+    })
+}
+
+pub(super) fn part_of(field: &str) -> Option<u32> {
+    match field.to_ascii_lowercase().as_str() {
+        "train" | "training" => Some(1),
+        "val" | "valid" | "validate" | "validation" | "dev" => Some(2),
+        "test" | "testing" => Some(3),
+        field if is_missing(field) => Some(0),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
