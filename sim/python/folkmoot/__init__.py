@@ -26,9 +26,9 @@ import sysconfig
 import tempfile
 import warnings
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
-__all__ = ["Frame", "FolkmootError", "Run", "Sweep", "frames", "part", "quoted", "ron", "run", "sweep"]
+__all__ = ["Frame", "FolkmootError", "Run", "Sweep", "frames", "load", "part", "quoted", "ron", "run", "save", "sweep"]
 
 #: A frame of pandas or polars.
 Frame = Any
@@ -163,17 +163,76 @@ def _made(command: str, card: _Path, settings: Mapping[str, Any], options: Mappi
         return str(json.loads(_call(*args))["dir"])
 
 
+def save(
+    data: Any,
+    path: _Path,
+    *,
+    x: Any = None,
+    y: Any = None,
+    task: Optional[str] = None,
+    y_names: Optional[Iterable[str]] = None,
+    edge_attr: Any = None,
+    edge_weight: Any = None,
+    train_mask: Any = None,
+    val_mask: Any = None,
+    test_mask: Any = None,
+    client: Any = None,
+    node_id: Any = None,
+    directed: Optional[bool] = None,
+    split: int = 0,
+    id: Optional[str] = None,
+    label: Optional[str] = None,
+    features: Optional[Iterable[str]] = None,
+    source: Optional[str] = None,
+    target: Optional[str] = None,
+    weight: Optional[str] = None,
+) -> Path:
+    """Saves a graph, or a set of graphs, as an archive for `dataset: Npz(path: …)`, and returns its path.
+
+    `data` is a `Data`, a list of `Data` or a data set of PyTorch Geometric, a graph or a list of NetworkX or DGL, a sparse adjacency matrix of
+    SciPy, a pandas frame of edges or a pair of frames (nodes, edges), or a dict of arrays with `edge_index` or `adj`. The other arguments add
+    what it lacks, or replace what it has, with one row per node, edge or graph. `client` names the client of each node, or of each graph.
+
+    `task` says what `y` is: "classes", "labels" (columns of 0, 1 and missing) or "numbers". By default integers and texts are classes, several
+    columns of 0 and 1 are labels, and floats are numbers. `split` chooses a column of masks that have several. `id`, `label`, `features`,
+    `source`, `target` and `weight` name columns of frames.
+
+    Equal arrays give equal bytes. Raises `FolkmootError` for `HeteroData`, temporal graphs and arrays that do not fit.
+    """
+    given = {name: value for name, value in locals().items() if name not in ("data", "path")}
+    given["y_names"] = list(y_names) if y_names is not None else None
+    return Path(importlib.import_module("folkmoot.graphs").save(data, path, given))
+
+
+def load(path: _Path, to: str = "arrays") -> Any:
+    """What `save` wrote: "arrays", a dict; "pyg", a `Data` or a list of them; or "networkx", a graph or a list of them."""
+    return importlib.import_module("folkmoot.graphs").load(path, to)
+
+
+def _saved(data: Any, settings: Optional[Mapping[str, Any]]) -> Tuple[Optional[_Path], Dict[str, Any]]:
+    """The folder of the data, and settings with the data set: a graph is saved under a name that its content gives."""
+    found = dict(settings or {})
+    if data is None or isinstance(data, (str, os.PathLike)):
+        return data, found
+    path = Path(importlib.import_module("folkmoot.graphs").save(data, None, {}, Path("runs") / "data"))
+    return path.parent, {"dataset": part("Npz", path=quoted(path.name)), **found}
+
+
 def run(
     card: _Path,
     *,
     set: Optional[Mapping[str, Any]] = None,
     seed: Optional[int] = None,
     out: Optional[_Path] = None,
-    data: Optional[_Path] = None,
+    data: Any = None,
     threads: Optional[int] = None,
     dry_run: bool = False,
 ) -> Run:
-    """Runs a card: a name, a path, or its text (what has a line end or begins with a bracket). `set` changes its fields, see `ron`."""
+    """Runs a card: a name, a path, or its text (what has a line end or begins with a bracket). `set` changes its fields, see `ron`.
+
+    `data` is the folder with the data sets, or a graph as `save` takes it: it is saved in `runs/data` and replaces the card's data set.
+    """
+    data, set = _saved(data, set)
     options = {"seed": seed, "out": out, "data": data, "threads": threads, "dry-run": dry_run}
     made = Run(_made("run", card, set or {}, options))
     _warn([made])
@@ -185,11 +244,12 @@ def sweep(
     *,
     set: Optional[Mapping[str, Any]] = None,
     out: Optional[_Path] = None,
-    data: Optional[_Path] = None,
+    data: Any = None,
     threads: Optional[int] = None,
     dry_run: bool = False,
 ) -> Sweep:
     """Runs every point of a card's sweep; the arguments are those of `run`."""
+    data, set = _saved(data, set)
     made = Sweep(_made("sweep", card, set or {}, {"out": out, "data": data, "threads": threads, "dry-run": dry_run}))
     _warn(made.runs)
     return made
