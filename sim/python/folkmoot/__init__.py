@@ -22,13 +22,39 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import sysconfig
 import tempfile
 import warnings
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
-__all__ = ["Frame", "FolkmootError", "Run", "Sweep", "frames", "load", "part", "quoted", "ron", "run", "save", "sweep"]
+from .app import Context, Facts, Metric, Shard, Update, evaluate, initial, measured, train
+from .notebook import App, stored
+
+__all__ = [
+    "Context",
+    "Facts",
+    "FolkmootError",
+    "Frame",
+    "Metric",
+    "Run",
+    "Shard",
+    "Sweep",
+    "Update",
+    "evaluate",
+    "frames",
+    "initial",
+    "load",
+    "measured",
+    "part",
+    "quoted",
+    "ron",
+    "run",
+    "save",
+    "sweep",
+    "train",
+]
 
 #: A frame of pandas or polars.
 Frame = Any
@@ -218,6 +244,12 @@ def _saved(data: Any, settings: Optional[Mapping[str, Any]]) -> Tuple[Optional[_
     return path.parent, {"dataset": part("Npz", path=quoted(path.name)), **found}
 
 
+def _with_app(settings: Optional[Mapping[str, Any]], app: Optional[App]) -> Mapping[str, Any]:
+    if app is None:
+        return settings or {}
+    return {**(settings or {}), "strategy.app": quoted(stored(app))}
+
+
 def run(
     card: _Path,
     *,
@@ -227,14 +259,20 @@ def run(
     data: Any = None,
     threads: Optional[int] = None,
     dry_run: bool = False,
+    app: Optional[App] = None,
+    python: Optional[_Path] = None,
 ) -> Run:
     """Runs a card: a name, a path, or its text (what has a line end or begins with a bracket). `set` changes its fields, see `ron`.
 
     `data` is the folder with the data sets, or a graph as `save` takes it: it is saved in `runs/data` and replaces the card's data set.
+
+    `app` is the file of an app, or names with its functions such as `globals()`; the card's strategy is then `Python(...)`. Workers run
+    `python`, by default this interpreter.
     """
     data, set = _saved(data, set)
     options = {"seed": seed, "out": out, "data": data, "threads": threads, "dry-run": dry_run}
-    made = Run(_made("run", card, set or {}, options))
+    options["python"] = sys.executable if python is None and app is not None else python
+    made = Run(_made("run", card, _with_app(set, app), options))
     _warn([made])
     return made
 
@@ -247,10 +285,14 @@ def sweep(
     data: Any = None,
     threads: Optional[int] = None,
     dry_run: bool = False,
+    app: Optional[App] = None,
+    python: Optional[_Path] = None,
 ) -> Sweep:
     """Runs every point of a card's sweep; the arguments are those of `run`."""
     data, set = _saved(data, set)
-    made = Sweep(_made("sweep", card, set or {}, {"out": out, "data": data, "threads": threads, "dry-run": dry_run}))
+    options = {"out": out, "data": data, "threads": threads, "dry-run": dry_run}
+    options["python"] = sys.executable if python is None and app is not None else python
+    made = Sweep(_made("sweep", card, _with_app(set, app), options))
     _warn(made.runs)
     return made
 

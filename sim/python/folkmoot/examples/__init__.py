@@ -1,0 +1,1 @@
+"""Apps to start from: `strategy: Python(app: "folkmoot.examples.softmax")` runs one."""
