@@ -61,6 +61,10 @@ pub const MANIFEST: &str = "manifest.json";
 pub const SUMMARY: &str = "summary.json";
 /// The directory of what a strategy leaves for reading.
 pub const ARTIFACTS: &str = "artifacts";
+/// The directory with copies of the user's own programs.
+pub const PROGRAM: &str = "program";
+/// The directory with the inputs of jobs that failed, which repeat them.
+pub const FAILED_JOBS: &str = "failed_jobs";
 /// The directory of a checkpoint.
 pub const CHECKPOINT: &str = "checkpoint";
 /// The directory of the figures.

@@ -7,6 +7,7 @@ use crate::metric::{Metric, Unit};
 use crate::records::{ClientScoreRow, ControlRow, ScoreRow};
 use crate::run_dir::Artifact;
 use crate::target::Target;
+use crate::term::Term;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,6 +27,10 @@ pub struct Sheet {
     warnings: Vec<String>,
     /// Why nothing good is to be expected of the run any more.
     diverged: Option<String>,
+    /// Why no scores can be computed.
+    failed: Option<String>,
+    /// What metrics mean that only the run itself knows.
+    terms: Vec<Term>,
     round: u32,
     virtual_s: f64,
 }
@@ -124,6 +129,28 @@ impl Sheet {
         let (round, sign) = (self.round, sign.into());
         self.diverged
             .get_or_insert_with(|| format!("diverged by round {round}: {sign}"));
+    }
+
+    /// That scores cannot be computed, and why: the run fails. The first reason counts.
+    pub fn fail(&mut self, why: impl Into<String>) {
+        self.failed.get_or_insert_with(|| why.into());
+    }
+
+    /// Why the run fails, if it does.
+    pub fn failure(&self) -> Option<&str> {
+        self.failed.as_deref()
+    }
+
+    /// The meaning of a metric whose name is known only at run time; the first one counts.
+    pub fn term(&mut self, term: Term) {
+        if !self.terms.iter().any(|known| known.name == term.name) {
+            self.terms.push(term);
+        }
+    }
+
+    /// What metrics mean that only the run itself knows; the sheet then no longer holds them.
+    pub fn take_terms(&mut self) -> Vec<Term> {
+        std::mem::take(&mut self.terms)
     }
 
     /// Whether training has diverged.

@@ -25,6 +25,7 @@ pub fn summarise(finished: &Finished, strategy: &Runnable, terms: &[Term], targe
     let (mut terms, split) = (terms.to_vec(), strategy.about.split.clone());
     terms.extend_from_slice(TERMS);
     let outcome = &finished.outcome;
+    terms.extend_from_slice(&outcome.terms);
     let (mut sheet, total) = (Sheet::new(), outcome.ledger.total());
     sheet.number("virtual_s", outcome.end.as_secs());
     let counts = [

@@ -61,6 +61,14 @@ pub struct Manifest {
     /// `partition.csv` has the clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub division: Option<Division>,
+    /// The programs of the user's own that the run calls, by the paths in the card, with their
+    /// files; `program/` has copies.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub programs: BTreeMap<String, String>,
+    /// The programs that were changed before the run was resumed, by the paths in the card, with
+    /// the fingerprints from then on.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub changed_programs: BTreeMap<String, String>,
     /// The names of the summary that are no part of the fingerprint: they say what other files say
     /// already, and came later than many recorded prints.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -6,7 +6,7 @@ use super::disk::{Disk, Files, commit, create_dirs, lock, remove_empty_dirs, set
 use super::error::WriteError;
 use super::manifest::{Manifest, encode_summary, fingerprint, to_json};
 use super::read::{RunDir, read_manifest};
-use super::{ARTIFACTS, CHECKPOINT, MANIFEST, SCENARIO, SUMMARY};
+use super::{ARTIFACTS, CHECKPOINT, FAILED_JOBS, MANIFEST, PROGRAM, SCENARIO, SUMMARY};
 use crate::ledger::Kind;
 use crate::metric::Unit;
 use crate::records::{
@@ -250,6 +250,31 @@ impl RunWriter {
         self.commit(vec![(name.to_owned(), bytes)])
     }
 
+    /// Writes copies of the sources of the user's own programs. The directory stays no longer for
+    /// that.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::Io`].
+    pub fn save_sources<'a>(&self, sources: impl Iterator<Item = (&'a str, &'a [u8])>) -> Result<(), WriteError> {
+        for (name, bytes) in sources {
+            let path = self.dir.join(PROGRAM).join(name);
+            let folder = path.parent().unwrap_or(&self.dir);
+            fs::create_dir_all(folder).map_err(|source| WriteError::io(folder, source))?;
+            fs::write(&path, bytes).map_err(|source| WriteError::io(&path, source))?;
+        }
+        Ok(())
+    }
+
+    /// Notes that a program was changed before the run is resumed, with its fingerprint now.
+    pub fn note_changed_program(&mut self, name: &str, fingerprint: &str) {
+        let changed = &mut self.manifest.changed_programs;
+        changed.insert(name.to_owned(), fingerprint.to_owned());
+        self.manifest
+            .data_fingerprints
+            .insert(name.to_owned(), fingerprint.to_owned());
+    }
+
     /// Rewrites the tables of finished rounds; a table that has not changed since is left alone.
     ///
     /// # Errors
@@ -410,7 +435,7 @@ impl RunWriter {
 
 impl Drop for RunWriter {
     fn drop(&mut self) {
-        if !self.keep {
+        if !self.keep && !self.dir.join(FAILED_JOBS).is_dir() {
             // Only directories that this run made; a failure to remove them must not hide why the
             // run ended.
             let _ = fs::remove_dir_all(&self.dir);

@@ -35,6 +35,7 @@ mod scale;
 mod scores;
 mod searched;
 mod settings;
+mod split;
 mod terms;
 mod train;
 mod trained;

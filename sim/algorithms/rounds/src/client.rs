@@ -57,6 +57,7 @@ struct Session<E, K> {
 struct Waiting<E, K> {
     /// What is to be masked, or the position and the bits of a number that cannot be.
     values: Result<Vec<f32>, (u32, u32)>,
+    n_samples: u32,
     extra: Option<Beside<E>>,
     receipt: Receipt,
     left: Left<K>,
@@ -89,7 +90,7 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
         shard: R::Shard<'_>,
         event: ClientEvent<Rounds<R, P, X>>,
         cx: &mut ClientContext<'_, Rounds<R, P, X>>,
-    ) {
+    ) -> Result<(), StrategyError> {
         match event {
             ClientEvent::Message(Down::Model(order, model)) => {
                 self.train(rounds, shard, (Ordered::Plain(order), Sent::Plain(model)), cx);
@@ -121,12 +122,15 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
             }
             ClientEvent::Message(message) => {
                 if let Some(session) = self.session.as_mut().filter(|session| session.round == cx.round()) {
-                    let left = session.handle(rounds, shard, message, cx);
+                    let left = session.handle(rounds, message, cx);
                     self.keep(rounds, left);
                 }
             }
             ClientEvent::Done(Done::Prepared(says)) => self.prepared(rounds, shard, says, cx),
-            ClientEvent::Done(Done::Trained(done)) => {
+            ClientEvent::Done(Done::Trained(mut done)) => {
+                if let Some(why) = done.failed.take() {
+                    return Err(why);
+                }
                 for (place, n) in done.counts.iter().enumerate() {
                     cx.count(COUNTERS.len() + place, *n);
                 }
@@ -141,11 +145,12 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
                             Learned::Weights(weights) => Ok(weights.values()),
                             Learned::Packed(_) => unreachable!("what is masked is not packed"),
                         },
+                        n_samples: done.n_samples.unwrap_or_else(|| rounds.trainer.n_samples(shard)),
                         extra: done.extra,
                         receipt: done.receipt,
                         left: done.left,
                     });
-                    let left = session.send(rounds, shard, cx);
+                    let left = session.send(rounds, cx);
                     self.keep(rounds, left);
                 }
             }
@@ -171,6 +176,7 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
             }
             _ => {}
         }
+        Ok(())
     }
 
     /// An extra of its own was lost on the way.
@@ -323,7 +329,7 @@ fn send_plain<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(
 ) -> Left<R::ClientState> {
     cx.settle(done.receipt);
     send_extra(done.extra, cx);
-    let n_samples = rounds.trainer.n_samples(shard);
+    let n_samples = done.n_samples.unwrap_or_else(|| rounds.trainer.n_samples(shard));
     match done.learned {
         Learned::Weights(weights) => {
             charge_update(rounds, cx);
@@ -362,7 +368,6 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
     fn handle<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R>>(
         &mut self,
         rounds: &Rounds<R, P, X>,
-        shard: R::Shard<'_>,
         message: Down<P::Order, X::Message>,
         cx: &mut ClientContext<'_, Rounds<R, P, X>>,
     ) -> Option<Left<K>> {
@@ -395,7 +400,7 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
                     }
                 }
                 self.is_paired = true;
-                return self.send(rounds, shard, cx);
+                return self.send(rounds, cx);
             }
             Down::Survivors(survivors) => {
                 let handed = |shares: &SharesOf| match survivors.binary_search(&shares.client) {
@@ -420,7 +425,6 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
     fn send<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R>>(
         &mut self,
         rounds: &Rounds<R, P, X>,
-        shard: R::Shard<'_>,
         cx: &mut ClientContext<'_, Rounds<R, P, X>>,
     ) -> Option<Left<K>> {
         let me = cx.me().0;
@@ -435,6 +439,7 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
         let trained = self.trained.take_if(|_| self.is_paired)?;
         let Waiting {
             values,
+            n_samples,
             extra,
             receipt,
             mut left,
@@ -444,7 +449,7 @@ impl<E: Extra, K: State + Sync + Clone> Session<E, K> {
         }
         cx.settle(receipt);
         send_extra(extra, cx);
-        let weight = rounds.protocol.weight(rounds.trainer.n_samples(shard));
+        let weight = rounds.protocol.weight(n_samples);
         let n = self.roster.len();
         let share = rounds.protocol.private.share(n, rounds.protocol.threshold(n));
         let message = match (values, share) {

@@ -50,6 +50,8 @@ pub enum Done<E, K, T> {
 #[derive(Debug)]
 pub struct Trained<E, K> {
     pub(super) learned: Learned,
+    pub(super) n_samples: Option<u32>,
+    pub(super) failed: Option<StrategyError>,
     pub(super) extra: Option<Beside<E>>,
     pub(super) receipt: Receipt,
     pub(super) left: Left<K>,
@@ -143,6 +145,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
         }
         Trained {
             learned,
+            n_samples: trained.n_samples,
+            failed: trained.failed,
             extra: match packed {
                 Some((packed, _)) => Some(Beside::Packed(packed)),
                 None => extra.map(Beside::Plain),

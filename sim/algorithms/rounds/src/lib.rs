@@ -212,8 +212,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
         event: ClientEvent<Self>,
         cx: &mut ClientContext<'_, Self>,
     ) -> Result<(), StrategyError> {
-        client.handle(self, shard, event, cx);
-        Ok(())
+        client.handle(self, shard, event, cx)
     }
 
     fn perform(&self, shard: Option<R::Shard<'_>>, work: &Self::Work, cx: &JobContext) -> Self::Done {

@@ -64,6 +64,11 @@ impl<'s, 'a, R: Trainer> Task<'s, 'a, R> {
 #[derive(Debug)]
 pub struct Trained<K = ()> {
     pub parameters: Vec<f32>,
+    /// Samples that it trained on, where that is not [`Trainer::n_samples`].
+    pub n_samples: Option<u32>,
+    /// Why there is no result, if the training failed: it ends the run when its result is due,
+    /// which is the same on any number of threads.
+    pub failed: Option<StrategyError>,
     /// What releases of private values that went into the model or the extra cost; settled when
     /// they are sent.
     pub receipt: Receipt,
@@ -80,9 +85,19 @@ impl<K> Trained<K> {
     pub fn model(parameters: Vec<f32>) -> Self {
         Trained {
             parameters,
+            n_samples: None,
+            failed: None,
             receipt: Receipt::default(),
             kept: None,
             counts: Vec::new(),
+        }
+    }
+
+    /// A training that failed. `parameters` are those that it was sent.
+    pub fn failed(parameters: &[f32], why: StrategyError) -> Self {
+        Trained {
+            failed: Some(why),
+            ..Trained::model(parameters.to_vec())
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::context::{ClientContext, Handling, Noise, Record, ServerContext};
 use crate::core::{Account, Core};
 use crate::evaluator::Ended;
 use crate::event::{Content, Entry, Envelope};
-use crate::fault::Fault;
+use crate::fault::{Fault, StrategyError};
 use crate::ground::{Env, Ground};
 use crate::job::Helpers;
 use crate::privacy::{Prices, Spent};
@@ -154,6 +154,10 @@ impl<S: Strategy> ServerPart<S> {
             };
             self.sheet.stands_at(row.round, row.virtual_s);
             env.ground.evaluator.after_round(&ended, &mut self.sheet);
+            if let Some(why) = self.sheet.failure() {
+                let fault = Fault::Strategy(StrategyError(why.to_owned()));
+                self.core.fail(key, Party::Server, fault);
+            }
             let stop = &env.world.stop;
             if self.sheet.reaches(&stop.at) || stop.diverged && self.sheet.has_diverged() {
                 self.record.stopped_early |= self.record.finished_at.is_none();

@@ -39,7 +39,7 @@ use folkmoot_metrics::run_dir::Artifact;
 use folkmoot_metrics::trace::Followed;
 use folkmoot_metrics::{
     AbsenceRow, ClientId, ClientRow, ClientScoreRow, ControlRow, Ledger, MessageRow, Party, PrivacyRow, ReadingRow,
-    Round, RoundRow, ScoreRow, SimSpan, SimTime, Unit,
+    Round, RoundRow, ScoreRow, SimSpan, SimTime, Term, Unit,
 };
 use std::collections::BTreeMap;
 use team::{Link, Status, Team};
@@ -49,7 +49,6 @@ pub struct Outcome {
     pub ledger: Ledger,
     /// The same as rows, beside what theory predicts.
     pub messages: Vec<MessageRow>,
-    /// One row per finished round.
     pub rounds: Vec<RoundRow>,
     /// Scores during the run, then the final ones.
     pub scores: Vec<ScoreRow>,
@@ -57,10 +56,11 @@ pub struct Outcome {
     pub readings: Vec<ReadingRow>,
     /// Scores of the time before the run ended: where the result hash has the readings.
     pub readings_after: u64,
-    /// The strategy's summary numbers.
     pub summary: Vec<(String, f64)>,
     /// What these and the scores are measured in, by name, where they are no plain numbers.
     pub units: BTreeMap<String, Unit>,
+    /// What metrics mean that only the run itself knows.
+    pub terms: Vec<Term>,
     /// What a reader of the results must know.
     pub warnings: Vec<String>,
     /// Whether the world's [`Stop`](crate::world::Stop) has ended it.

@@ -75,6 +75,7 @@
 //! ```
 
 mod chosen;
+mod free;
 mod rules;
 mod shape;
 mod text;
@@ -82,6 +83,7 @@ mod value;
 
 pub use chosen::{Choosing, Chosen, ComponentType, Holds};
 pub use folkmoot_parts_derive::component;
+pub use free::Free;
 pub use rules::{Broken, Range, Rules};
 #[doc(hidden)]
 pub use serde;

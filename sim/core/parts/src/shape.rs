@@ -12,6 +12,8 @@ pub enum Shape {
     Flag,
     /// A text in double quotes.
     Text,
+    /// A number, a flag, a text, or a list of these.
+    Free,
     /// A value, or `None`.
     Optional(Box<Shape>),
     /// Any number of values of one kind.
@@ -137,6 +139,7 @@ impl Shape {
             Shape::Number => "a number".to_owned(),
             Shape::Flag => "true or false".to_owned(),
             Shape::Text => "a text".to_owned(),
+            Shape::Free => "a number, a flag, a text, or a list of these".to_owned(),
             Shape::Optional(inner) => format!("{}, or None", inner.words()),
             Shape::List(inner) => format!("a list, each {}", inner.words()),
             Shape::Tuple(all) => format!("({})", all.iter().map(Shape::words).collect::<Vec<_>>().join(", ")),

@@ -2,19 +2,13 @@
 
 use super::narrow::Narrow;
 use super::{Encoder, Inputs, Nodes, Scale, Split, Target};
-use folkmoot_draws::{Purpose, Streams, shuffle, unit};
+use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition};
 use folkmoot_learning::{Batch, Csr};
 use folkmoot_rounds::packed::first_not_finite;
 use folkmoot_scores::inference::{Scaling, Table};
 use rayon::prelude::*;
-
-const SPLIT: Purpose = Purpose(*b"cl-split");
-
-/// The round under which an item's part is drawn that is common to all clients; that of a client's
-/// own shuffle is 0.
-const COMMON: Round = Round(1);
 
 /// What items are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -478,35 +472,8 @@ impl<'a> Source<'a> {
     }
 
     /// Three lists of items, each ascending.
-    pub(super) fn split(&self, client: u32, mut items: Vec<u32>, streams: Streams) -> [Vec<u32>; 3] {
-        let (train, validation) = match self.reading.split {
-            Split::All => return [items, Vec::new(), Vec::new()],
-            Split::Published => {
-                let splits = self.dataset.splits.as_ref().expect("asked for only where there is one");
-                let pick = |mask: &[bool]| items.iter().copied().filter(|item| mask[*item as usize]).collect();
-                return [pick(&splits.train), pick(&splits.val), pick(&splits.test)];
-            }
-            Split::Common { train, validation } => {
-                let mut parts = [Vec::new(), Vec::new(), Vec::new()];
-                for item in items {
-                    let drawn = unit(&mut streams.party(SPLIT, Party::Client(ClientId(item)), COMMON));
-                    parts[usize::from(drawn >= train) + usize::from(drawn >= train + validation)].push(item);
-                }
-                return parts;
-            }
-            Split::Shares { train, validation } => (train, validation),
-        };
-        let mut rng = streams.party(SPLIT, Party::Client(ClientId(client)), Round(0));
-        shuffle(&mut rng, &mut items);
-        let n = items.len();
-        let n_train = ((train * n as f64).round() as usize).clamp(n.min(1), n);
-        let n_validation = ((validation * n as f64).round() as usize).min(n - n_train);
-        let test = items.split_off(n_train + n_validation);
-        let validation = items.split_off(n_train);
-        [items, validation, test].map(|mut part| {
-            part.sort_unstable();
-            part
-        })
+    pub(super) fn split(&self, client: u32, items: Vec<u32>, streams: Streams) -> [Vec<u32>; 3] {
+        self.reading.split.divide(self.dataset, client, items, streams)
     }
 
     fn graphs(&self, items: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {

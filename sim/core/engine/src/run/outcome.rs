@@ -4,6 +4,7 @@ use super::{Observer, Outcome, Run, RunError};
 use crate::core::{Account, Core, EPSILON_UNITS, Releases};
 use crate::evaluator::{Clients, End};
 use crate::event::Content;
+use crate::fault::{Fault, StrategyError};
 use crate::part::SERVER_IS_HERE;
 use crate::privacy;
 use crate::queue::QueuedEvent;
@@ -73,6 +74,13 @@ impl<S: Strategy> Run<'_, '_, S> {
         ground.evaluator.controls(ground.strategy, &mut sheet);
         ground.evaluator.at_end(&at_end, &mut sheet);
         ground.evaluator.scores(&at_end, &mut sheet);
+        if let Some(why) = sheet.failure() {
+            return Err(RunError::Handler {
+                at: end,
+                party: Party::Server,
+                fault: Fault::Strategy(StrategyError(why.to_owned())),
+            });
+        }
         scores.extend(sheet.take_scores());
         Ok(Some(Outcome {
             messages: self.message_rows(&ledger),
@@ -88,6 +96,7 @@ impl<S: Strategy> Run<'_, '_, S> {
             readings_after,
             summary: sheet.take_summary(),
             units: sheet.take_units(),
+            terms: sheet.take_terms(),
             warnings: sheet.take_warnings(),
             stopped_early: self.server.record.stopped_early,
             artifacts: sheet.take_artifacts(),
