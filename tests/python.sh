@@ -9,8 +9,8 @@ cd "$(dirname "$0")/../sim/python"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if ! { python3 -m venv "$work/venv" &&
-    "$work/venv/bin/pip" install -q --disable-pip-version-check 'maturin>=1.16,<2' ipykernel matplotlib mypy nbclient networkx numpy pandas \
-        polars pyarrow pytest scipy tensorboard; }; then
+    "$work/venv/bin/pip" install -q --disable-pip-version-check 'maturin>=1.16,<2' cloudpickle ipykernel matplotlib mypy nbclient networkx numpy \
+        pandas polars pyarrow pytest scipy tensorboard; }; then
     echo "the Python packages cannot be installed: the package sim/python is not tried" >&2
     exit 0
 fi

@@ -374,7 +374,7 @@ fn names(text: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     text.match_indices(word).any(|(at, _)| {
         let (before, after) = (&text[..at], &text[at + word.len()..]);
-        !before.ends_with(is_part) && (word.ends_with('/') || !after.starts_with(is_part))
+        !before.ends_with(is_part) && (word.ends_with(['/', '(']) || !after.starts_with(is_part))
     })
 }
 
@@ -407,6 +407,11 @@ fn words_of_leaves() -> Vec<(String, String)> {
             continue;
         };
         let cards = cards_of(leaf).into_iter().filter(|card| !shared.contains(card));
+        // A language is named in many texts; as an algorithm it stands before its settings.
+        let algorithms = algorithms.into_iter().map(|name| match name.as_str() {
+            "Python" => "Python(".to_owned(),
+            _ => name,
+        });
         words.extend(cards.chain(algorithms).map(|word| (leaf.to_owned(), word)));
     }
     let with_words: BTreeSet<&String> = words.iter().map(|(leaf, _)| leaf).collect();

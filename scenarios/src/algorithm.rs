@@ -9,7 +9,9 @@ use folkmoot_parts::{Broken, Component, component};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 /// Artifact that a run saves.
 #[component]
@@ -83,6 +85,17 @@ pub trait Algorithm: Component + Default {
         source: &Source<'_>,
     ) -> Result<Shared<Self::Strategy>, StrategyError>;
 
+    /// Measures the processor time of one job of each client on this machine, in seconds: the
+    /// median of `repeats`. `None` where costs are operations that settings and data determine.
+    /// Default: `None`.
+    ///
+    /// # Errors
+    ///
+    /// When the data do not suit the algorithm, or a job fails.
+    fn calibrate(&self, _source: &Source<'_>, _repeats: usize) -> Result<Option<Vec<f64>>, StrategyError> {
+        Ok(None)
+    }
+
     /// All of it, in the one order there is.
     ///
     /// # Errors
@@ -128,6 +141,9 @@ pub struct About {
     /// The models that the settings name, kept by other runs as `.npy` of one dimension, relative
     /// to a data folder or absolute; [`Source::files`] has their numbers.
     pub models: Vec<String>,
+    /// The programs in Python that the settings name, looked for beside the card and in data
+    /// folders; [`Source::files`] has their sources. A checkpoint rests on them, as on data.
+    pub programs: Vec<String>,
 }
 
 impl Default for About {
@@ -142,6 +158,7 @@ impl Default for About {
             keeps: false,
             edge_lists: Vec::new(),
             models: Vec::new(),
+            programs: Vec::new(),
         }
     }
 }
@@ -175,9 +192,52 @@ pub struct Source<'a> {
     pub files: &'a Files,
     /// What the run keeps of its models.
     pub keep: &'a [Keep],
+    /// The run directory, for logs and jobs that failed; `None` where there is none.
+    pub dir: Option<&'a Path>,
     /// The clients whose data are needed in this process: all, or those that it plays where another
     /// process evaluates the run. What others hold need not be made ready.
     pub needed: Range<u32>,
+}
+
+/// What a run may use besides its own threads, for algorithms that start programs. Of all this no
+/// result depends on anything but the interpreter.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// The Python interpreter.
+    pub python: PathBuf,
+    /// Threads of the run.
+    pub threads: usize,
+    /// How long a job of another process may take; `None` for as long as it takes.
+    pub job_timeout: Option<Duration>,
+    /// The share of jobs, 0 to 1, that another process does a second time, to compare.
+    pub checked: f64,
+}
+
+impl Machine {
+    /// `python3`, and one thread.
+    pub fn plain() -> Machine {
+        Machine {
+            python: PathBuf::from("python3"),
+            threads: 1,
+            job_timeout: None,
+            checked: 0.0,
+        }
+    }
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Machine::plain()
+    }
+}
+
+/// A program that settings name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Its file, absolute.
+    pub path: PathBuf,
+    /// The sources that it is made of, with their paths relative to its folder.
+    pub sources: BTreeMap<String, Vec<u8>>,
 }
 
 /// What is in the files that settings name, by their paths.
@@ -187,13 +247,14 @@ pub struct Files {
     pub graphs: BTreeMap<String, Graph>,
     /// The numbers of [`About::models`].
     pub models: BTreeMap<String, Vec<f32>>,
+    /// The programs of [`About::programs`].
+    pub programs: BTreeMap<String, Program>,
+    /// What they, and others, run on.
+    pub machine: Machine,
 }
 
 /// Of settings that name none.
-static NO_FILES: Files = Files {
-    graphs: BTreeMap::new(),
-    models: BTreeMap::new(),
-};
+static NO_FILES: LazyLock<Files> = LazyLock::new(Files::default);
 
 impl<'a> Source<'a> {
     /// A data set, who holds what, and the streams of the run.
@@ -203,6 +264,7 @@ impl<'a> Source<'a> {
             partition,
             streams,
             files: &NO_FILES,
+            dir: None,
             keep: &[],
             needed: 0..partition.n_clients() as u32,
         }
@@ -249,18 +311,31 @@ pub struct Runnable {
     /// The names of its counters, which a card may observe.
     pub counters: &'static [&'static str],
     run: Box<Run>,
+    calibrate: Box<Calibrate>,
 }
 
+type Calibrate = dyn Fn(&Source<'_>, usize) -> Result<Option<Vec<f64>>, StrategyError> + Send + Sync;
 type Run = dyn Fn(&Job<'_>, &mut dyn Observer) -> Result<Option<Finished>, RunError> + Send + Sync;
 
 impl Runnable {
     /// An algorithm by its settings.
     pub fn of<P: Algorithm>(settings: P) -> Box<Runnable> {
+        let same = settings.clone();
         Box::new(Runnable {
             about: settings.about(),
             counters: P::Strategy::COUNTERS,
             run: Box::new(move |job, observer| run(&settings, job, observer)),
+            calibrate: Box::new(move |source, repeats| same.calibrate(source, repeats)),
         })
+    }
+
+    /// The processor time of one job of each client, as [`Algorithm::calibrate`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn calibrate(&self, source: &Source<'_>, repeats: usize) -> Result<Option<Vec<f64>>, StrategyError> {
+        (self.calibrate)(source, repeats)
     }
 
     /// Runs it. The first rank gets what it comes to.
@@ -283,6 +358,8 @@ pub struct Job<'a> {
     pub files: &'a Files,
     /// What the run keeps of its models.
     pub keep: &'a [Keep],
+    /// The run directory, at the first rank.
+    pub dir: Option<&'a Path>,
     pub seed: u64,
     pub options: Options,
     /// The checkpoint to go on from, if any.
@@ -304,6 +381,7 @@ fn run<P: Algorithm>(settings: &P, job: &Job<'_>, observer: &mut dyn Observer) -
     let source = Source {
         files: job.files,
         keep: job.keep,
+        dir: job.dir,
         // The first rank has the evaluator, which reads what everybody holds.
         needed: match job.ranks.rank() {
             0 => all.needed,

@@ -1,6 +1,7 @@
 //! One run, from a checked scenario to its directory.
 
 mod load;
+mod program;
 
 pub use load::{Cache, Loaded, load, load_data};
 
@@ -185,6 +186,8 @@ pub fn begin(
     };
     let begun = RunWriter::create(dir, &scenario.resolved(), manifest).and_then(|mut writer| {
         writer.save_partition(&split)?;
+        let programs = loaded.files.programs.values().flat_map(|program| &program.sources);
+        writer.save_sources(programs.map(|(name, content)| (name.as_str(), content.as_slice())))?;
         match (&parent, options.trace) {
             (Some((parent, saved)), _) => {
                 writer.go_on_with_trace(Path::new(&parent.dir), &saved.0)?;
@@ -207,6 +210,12 @@ fn manifest(scenario: &Scenario, loaded: &Loaded, options: Options, identity: &I
         results_version: scenario.strategy().about.results_version,
         dry_run: options.dry_run,
         data_fingerprints: loaded.fingerprints(),
+        programs: loaded
+            .files
+            .programs
+            .iter()
+            .map(|(name, program)| (name.clone(), program.path.display().to_string()))
+            .collect(),
         command: identity.command.clone(),
         question: scenario.question().to_owned(),
         headline: scenario.answers(),
@@ -230,12 +239,14 @@ pub fn play(
     how: How<'_>,
     watcher: &mut dyn Watcher,
 ) -> Result<Option<Report>, Failure> {
+    let dir = writer.as_ref().map(|writer| writer.dir().to_owned());
     let job = Job {
         dataset: &loaded.dataset,
         partition: &loaded.partition,
         world: &loaded.world,
         files: &loaded.files,
         keep: scenario.keep(),
+        dir: dir.as_deref(),
         seed: scenario.seed(),
         options: how.options,
         saved: how.saved,

@@ -1,5 +1,6 @@
 //! Sweeps: every combination of the axes under every seed, points in parallel.
 
+use crate::algorithm::Machine;
 use crate::arms;
 use crate::explain::{Found, explain};
 use crate::registry::Registry;
@@ -181,6 +182,8 @@ pub struct Making<'a> {
     /// The card with its sweep, to be kept in the directory.
     pub card: &'a str,
     pub dirs: &'a DataDirs,
+    /// What runs may use besides threads.
+    pub machine: &'a Machine,
     /// How to run. There are no more threads than these, whatever the number of points.
     pub options: Options,
     /// Who runs, and by which command.
@@ -228,7 +231,8 @@ pub fn sweep_into(plan: &Plan<'_>, making: &Making<'_>) -> Result<SweepWriter, P
         let scenario = scenario(i)?;
         let is_read = !scenario.dataset().is_generated();
         let strategy = scenario.strategy();
-        if is_read || !strategy.about.edge_lists.is_empty() || !strategy.about.models.is_empty() {
+        let about = &strategy.about;
+        if is_read || !about.edge_lists.is_empty() || !about.models.is_empty() || !about.programs.is_empty() {
             let loaded = load(&scenario, making.dirs, &cache, (making.watcher)().as_mut())?;
             let prints = &mut manifest.data_fingerprints;
             if is_read {
@@ -278,7 +282,7 @@ pub fn sweep_into(plan: &Plan<'_>, making: &Making<'_>) -> Result<SweepWriter, P
         };
         let scenario = scenario(i)?;
         let mut watcher = (making.watcher)();
-        let loaded = load(&scenario, making.dirs, &cache, watcher.as_mut())?;
+        let loaded = load(&scenario, making.dirs, &cache, watcher.as_mut())?.on(making.machine.clone());
         let identity = Identity {
             command: format!("{} (point {} of the sweep)", making.identity.command, point.point),
             ..making.identity.clone()

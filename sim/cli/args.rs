@@ -1,5 +1,11 @@
 //! The command line.
 
+mod going_on;
+mod workers;
+
+pub(crate) use going_on::{ForkArgs, ResumeArgs};
+pub(crate) use workers::{CalibrateArgs, WorkerArgs};
+
 use crate::pauses::Every;
 use crate::shard::ShardArg;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -17,7 +23,10 @@ pub(crate) struct Cli {
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Run", &["run", "sweep", "resume", "fork", "merge"]),
     ("Look at results", &["show", "report", "plot", "compare", "export"]),
-    ("Write cards and components", &["list", "explain", "check", "new"]),
+    (
+        "Write cards and components",
+        &["list", "explain", "check", "calibrate", "new"],
+    ),
     ("Verify", &["verify", "audit"]),
     ("Data", &["data"]),
     ("Program", &["completions", "man", "help"]),
@@ -64,6 +73,9 @@ pub(crate) enum Command {
     /// Merge shards into one sweep
     #[command(after_help = "Example: folkmoot merge shard-1 shard-2 --out runs/whole")]
     Merge(MergeArgs),
+    /// Measure the processor time of one job of each client, as costs of your own code
+    #[command(after_help = "Example: folkmoot calibrate my-card.ron --out cost.csv")]
+    Calibrate(CalibrateArgs),
     /// Report all problems of cards without running them
     #[command(after_help = "Example: folkmoot check my-card.ron")]
     Check(CheckArgs),
@@ -165,6 +177,8 @@ pub(crate) struct EngineArgs {
     /// Process events one at a time, not in parallel windows (self-check)
     #[arg(long)]
     pub(crate) no_windows: bool,
+    #[command(flatten)]
+    pub(crate) workers: WorkerArgs,
 }
 
 /// When a run's state is saved.
@@ -224,37 +238,6 @@ pub(crate) struct RunArgs {
     /// Print all messages and metrics, not only those that answer the card's question
     #[arg(long)]
     pub(crate) all: bool,
-    #[command(flatten)]
-    pub(crate) every: EveryArgs,
-    #[command(flatten)]
-    pub(crate) engine: EngineArgs,
-    #[command(flatten)]
-    pub(crate) out: OutArgs,
-}
-
-#[derive(Args)]
-pub(crate) struct ResumeArgs {
-    /// An unfinished run or sweep directory
-    pub(crate) dir: PathBuf,
-    #[command(flatten)]
-    pub(crate) data: DataArgs,
-    #[command(flatten)]
-    pub(crate) every: EveryArgs,
-    #[command(flatten)]
-    pub(crate) engine: EngineArgs,
-    #[command(flatten)]
-    pub(crate) say: SayArgs,
-}
-
-#[derive(Args)]
-pub(crate) struct ForkArgs {
-    /// A run directory with a checkpoint; it is not changed
-    pub(crate) dir: PathBuf,
-    /// Set a field of the environment, for example network.uplink.loss_prob=0.2; repeatable
-    #[arg(short, long, value_name = "PATH=VALUE")]
-    pub(crate) set: Vec<String>,
-    #[command(flatten)]
-    pub(crate) data: DataArgs,
     #[command(flatten)]
     pub(crate) every: EveryArgs,
     #[command(flatten)]

@@ -5,8 +5,10 @@ use crate::exit::Exit;
 use folkmoot_engine::prelude::Options;
 use folkmoot_engine::ranks::{Ranks, agree};
 use folkmoot_graphs::DataDirs;
+use folkmoot_metrics::run_dir::{Manifest, PROGRAM};
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_plots::Drawing;
+use folkmoot_scenarios::algorithm::Machine;
 use folkmoot_scenarios::cards;
 use folkmoot_scenarios::explain;
 use folkmoot_scenarios::names;
@@ -15,6 +17,7 @@ use folkmoot_scenarios::run::Identity;
 use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::text::{Problems, Source, apply_option, meant};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What a program made of this library is.
 pub(crate) struct Program {
@@ -162,8 +165,8 @@ pub(crate) fn card_dirs(args: &DataArgs, card: &str) -> DataDirs {
     }
 }
 
-/// The same for a run that `command` made: beside its card, if that is still there.
-pub(crate) fn run_dirs(args: &DataArgs, command: &str) -> DataDirs {
+/// The same for what `command` makes or made: beside its card, if that is still there.
+pub(crate) fn command_dirs(args: &DataArgs, command: &str) -> DataDirs {
     card_dirs(args, &card_of(command).unwrap_or_default())
 }
 
@@ -180,6 +183,42 @@ fn card_of(command: &str) -> Option<String> {
     // A quote within is written as four characters.
     let whole = inner.replace(r"'\''", "\0");
     Some(whole.split('\'').next()?.replace('\0', "'"))
+}
+
+/// The same for a run that there is: with its own program, too.
+pub(crate) fn run_dirs(args: &DataArgs, dir: &Path, manifest: &Manifest) -> DataDirs {
+    let folder = |(name, path): (&String, &String)| {
+        // The name may have folders of its own.
+        let depth = Path::new(name).components().count();
+        Path::new(path).ancestors().nth(depth).map(Path::to_owned)
+    };
+    let folders = manifest.programs.iter().filter_map(folder);
+    let dirs = folders.fold(command_dirs(args, &manifest.command), |dirs, folder| {
+        dirs.with("the run's program", folder)
+    });
+    dirs.with("the run's copy of it", dir.join(PROGRAM))
+}
+
+/// What a run may use besides its threads.
+pub(crate) fn machine(args: &EngineArgs) -> Machine {
+    let named = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let active = || named("VIRTUAL_ENV").map(|folder| folder.join("bin").join("python"));
+    let chosen = args
+        .workers
+        .python
+        .clone()
+        .or_else(|| named("FOLKMOOT_PYTHON"))
+        .or_else(active);
+    Machine {
+        python: chosen.unwrap_or_else(|| PathBuf::from("python3")),
+        threads: n_threads(args.threads),
+        job_timeout: args.workers.job_timeout.map(Duration::from_secs),
+        checked: args.workers.check_determinism.unwrap_or_default(),
+    }
 }
 
 pub(crate) fn options(args: &EngineArgs, dry_run: bool) -> Options {

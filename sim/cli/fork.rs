@@ -38,8 +38,9 @@ pub(crate) fn fork(program: &Program, args: &ForkArgs) -> Result<(), Exit> {
         same_but_for_its_world(&run.scenario, &scenario)?;
         let mut watcher = Stopwatch::of(program, &scenario, args.out.say.quiet, &args.every);
         let failed = |failure| Exit::failure(&failure, &repeat);
-        let dirs = context::run_dirs(&args.data, &run.manifest.command);
+        let dirs = context::run_dirs(&args.data, parent, &run.manifest);
         let loaded = load(&scenario, &dirs, &Cache::default(), &mut watcher).map_err(failed)?;
+        let loaded = loaded.on(context::machine(&args.engine));
         checkpoint.suits(parent, program_now, &run.scenario, Some(&loaded.fingerprints()))?;
         let out = args.out.out.as_ref();
         let dir = program.is_first().then(|| context::out_dir(out, scenario.name()));

@@ -9,12 +9,13 @@ use crate::sweep;
 use crate::watch::Stopwatch;
 use folkmoot_engine::prelude::RunError;
 use folkmoot_engine::run::Saved;
-use folkmoot_metrics::run_dir::{Checkpoint, SCENARIO};
+use folkmoot_metrics::run_dir::{Checkpoint, PROGRAM, SCENARIO};
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{RunDir, RunWriter, WriteError};
 use folkmoot_scenarios::run::{Cache, Failure, How, load, play};
 use folkmoot_scenarios::scenario::check;
 use folkmoot_scenarios::text::Source;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
@@ -36,10 +37,27 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
         let source = Source::new(&dir.join(SCENARIO).to_string_lossy(), &run.scenario)?;
         let scenario = check(&run.manifest.name, &source, &program.registry)?;
         let mut watcher = Stopwatch::of(program, &scenario, args.say.quiet, &args.every);
-        let dirs = context::run_dirs(&args.data, &run.manifest.command);
+        let dirs = context::run_dirs(&args.data, dir, &run.manifest);
         let loaded = load(&scenario, &dirs, &Cache::default(), &mut watcher);
         let loaded = loaded.map_err(|failure| Exit::failure(&failure, &command))?;
-        checkpoint.suits(dir, program_now, &run.scenario, Some(&loaded.fingerprints()))?;
+        let loaded = loaded.on(context::machine(&args.engine));
+        let mut prints = loaded.fingerprints();
+        let changed = changed_code(&run.manifest.data_fingerprints, &prints, run.manifest.programs.keys());
+        if let (Some((name, _)), false) = (changed.first(), args.allow_changed_code) {
+            return Err(Exit::usage(format!(
+                "error: {} cannot be resumed: {name}, or a module that it imports, was changed; {} has the code of then\n\
+                 help: {command} --allow-changed-code",
+                dir.display(),
+                dir.join(PROGRAM).display()
+            )));
+        }
+        for (name, now) in &changed {
+            if let Some(writer) = &mut writer {
+                writer.note_changed_program(name, now);
+            }
+            prints.remove(name);
+        }
+        checkpoint.suits(dir, program_now, &run.scenario, Some(&prints))?;
         let options = context::options(&args.engine, checkpoint.head.dry_run);
         if let Some(writer) = &mut writer {
             writer.go_on_with_trace(dir, &checkpoint.sections)?;
@@ -65,6 +83,18 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
     )
 }
 
+/// The programs with another fingerprint now than then, each with that of now.
+fn changed_code<'a>(
+    then: &BTreeMap<String, String>,
+    now: &BTreeMap<String, String>,
+    programs: impl Iterator<Item = &'a String>,
+) -> Vec<(String, String)> {
+    let changed = programs.filter(|name| then.get(*name) != now.get(*name));
+    changed
+        .filter_map(|name| Some((name.clone(), now.get(name)?.clone())))
+        .collect()
+}
+
 /// The command that goes on with a run.
 pub(crate) fn command(program: &Program, dir: &Path, data: &DataArgs) -> String {
     let name = context::quoted(&program.name);
@@ -75,14 +105,17 @@ pub(crate) fn command(program: &Program, dir: &Path, data: &DataArgs) -> String 
     command
 }
 
-/// A run without a result: how to go on with it if it was stopped, or could not be written and has
-/// a state; how to repeat it otherwise.
+/// A run without a result: how to go on with it if it was stopped, or could not be written or failed
+/// in the user's own code and has a state; how to repeat it otherwise.
 pub(crate) fn ended(failure: &Failure, dir: &Path, repeat: &str, go_on: &str) -> Exit {
     match failure {
         Failure::Run(RunError::Stopped { .. }) => Exit::failed(format!("{failure}\n  resume with: {go_on}")),
         Failure::Write(WriteError::Io { .. }) if Checkpoint::is_in(dir) => {
             Exit::usage(format!("error: {failure}\n  then resume with: {go_on}"))
         }
+        Failure::Run(RunError::Handler { .. }) if Checkpoint::is_in(dir) && dir.join(PROGRAM).is_dir() => Exit::failed(
+            format!("error: {failure}\n  after a fix, resume with: {go_on} --allow-changed-code"),
+        ),
         _ => Exit::failure(failure, repeat),
     }
 }

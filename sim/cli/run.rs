@@ -31,6 +31,7 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
         let mut watcher = Stopwatch::of(program, &scenario, args.out.say.quiet, &args.every);
         let dirs = context::card_dirs(&args.card.data, &args.card.card);
         let loaded = load(&scenario, &dirs, &Cache::default(), &mut watcher).map_err(failed)?;
+        let loaded = loaded.on(context::machine(&args.engine));
         let identity = context::identity(command.clone());
         if !args.out.say.quiet && program.is_first() {
             let warnings = identity.warnings.iter().chain(scenario.lints());

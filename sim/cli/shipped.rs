@@ -20,6 +20,7 @@ crates! {
     gw_ldp = folkmoot_gw_ldp,
     fgcl = folkmoot_fgcl,
     ppgm = folkmoot_ppgm,
+    python = folkmoot_python,
     subgraphs = folkmoot_subgraphs,
     users = folkmoot_users,
 }

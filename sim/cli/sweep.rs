@@ -141,7 +141,8 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
         &Making {
             dir: &dir,
             card,
-            dirs: &context::run_dirs(&args.card.data, &identity.command),
+            dirs: &context::command_dirs(&args.card.data, &identity.command),
+            machine: &context::machine(&args.engine),
             options: context::options(&args.engine, args.dry_run),
             identity: &identity,
             only_missing: args.only_missing,

@@ -71,8 +71,9 @@ fn verify_one(program: &Program, args: &VerifyArgs, dir: &Path, cache: &Cache) -
     let scenario = check(&run.manifest.name, &source, &program.registry)?;
     let command = command(program, args);
     let failed = |failure| Exit::failure(&failure, &command);
-    let dirs = context::run_dirs(&args.data, &run.manifest.command);
+    let dirs = context::run_dirs(&args.data, dir, &run.manifest);
     let loaded = load(&scenario, &dirs, cache, &mut ()).map_err(failed)?;
+    let loaded = loaded.on(context::machine(&args.engine));
     if let Some(changed) = changed_data(&run.manifest.data_fingerprints, &loaded.fingerprints()) {
         return Ok(Some(changed));
     }

@@ -3,7 +3,7 @@
 use crate::args::EveryArgs;
 use crate::context::Program;
 use crate::output::warn;
-use crate::pauses::Pauses;
+use crate::pauses::{Every, Pauses};
 use crate::text::lasting;
 use folkmoot_engine::prelude::SimTime;
 use folkmoot_engine::run::Pause;
@@ -22,6 +22,9 @@ use std::time::Instant;
 /// How long finished rounds may wait: each save rewrites whole tables and waits for the disk, a
 /// fifth of the processor time of `fed-avg/algorithms-cora`.
 const BETWEEN_SAVES: Duration = Duration::from_secs(1);
+
+/// How often the state of a run of the user's own code is saved, unless it is said.
+const OWN_CODE: Every = Every::Wall(Duration::from_secs(60));
 
 /// A stopwatch with a progress bar, which shows only on a terminal.
 #[allow(
@@ -67,7 +70,10 @@ impl Stopwatch {
     pub(crate) fn of(program: &Program, scenario: &Scenario, quiet: bool, every: &EveryArgs) -> Self {
         let rounds = scenario.strategy().about.rounds.map(u64::from);
         let is_first = program.is_first();
-        let every = every.checkpoint_every.filter(|_| is_first);
+        // A user's own code fails more often than ours, and is fixed while a run waits.
+        let own_code = !scenario.strategy().about.programs.is_empty();
+        let every = every.checkpoint_every.or(own_code.then_some(OWN_CODE));
+        let every = every.filter(|_| is_first);
         Stopwatch::start(rounds, "rounds", quiet || !is_first).pausing(Pauses::new(every))
     }
 

@@ -1,8 +1,8 @@
 //! What a run rests on: its data, how they are shared out, the world, and the files that settings
 //! name.
 
-use super::{Failure, Watcher};
-use crate::algorithm::Files;
+use super::{Failure, Watcher, program};
+use crate::algorithm::{Files, Machine, Source};
 use crate::scenario::Scenario;
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
@@ -11,6 +11,7 @@ use folkmoot_metrics::npy::{Array, Values};
 use folkmoot_traces::{Shelf, TraceError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Numbers that a model may have: a file with more is none of ours.
@@ -42,6 +43,20 @@ impl Loaded {
         let source = self.partition.source();
         all.extend(source.map(|(name, hash)| (name.to_owned(), hash.to_owned())));
         all
+    }
+
+    /// The data as an algorithm gets them that runs with this seed.
+    pub fn source(&self, seed: u64) -> Source<'_> {
+        Source {
+            files: &self.files,
+            ..Source::new(&self.dataset, &self.partition, Streams::new(seed))
+        }
+    }
+
+    /// The same, run with these means.
+    pub fn on(mut self, machine: Machine) -> Self {
+        Arc::make_mut(&mut self.files).machine = machine;
+        self
     }
 
     /// The number of clients.
@@ -153,9 +168,27 @@ pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut d
         loaded.sums.insert(path.clone(), fingerprint);
         files.models.insert(path.clone(), model);
     }
+    for path in &scenario.strategy().about.programs {
+        // One without a file of its own is an installed module.
+        if is_module(path) {
+            continue;
+        }
+        // A file that is gone may have left a copy in the run directory.
+        let copy = || dirs.locate(Path::new(path).file_name()?).ok();
+        let found = dirs.locate(path).or_else(|missing| copy().ok_or(missing));
+        let program = program::read(&found.map_err(Failure::Data)?).map_err(Failure::Data)?;
+        loaded.sums.insert(path.clone(), program.fingerprint());
+        files.programs.insert(path.clone(), program);
+    }
     loaded.files = Arc::new(files);
     cache.note(text, "files", &loaded.notes, watcher);
     Ok(loaded)
+}
+
+/// Whether a program is named as Python names a module, and not by its file.
+fn is_module(path: &str) -> bool {
+    let is_name = |name: &str| name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    !path.ends_with(".py") && !path.ends_with(".pkl") && path.split('.').all(is_name)
 }
 
 /// A file of undirected edges between ids from 0 on.

@@ -1,0 +1,354 @@
+//! An app in a run: started once, asked for its model and costs, and called by jobs.
+
+use crate::data::{self, Reading};
+use crate::pool::{ENVIRONMENT, Launch, Pool, Trouble};
+use crate::protocol::{Array, Frame};
+use crate::settings::Params;
+use folkmoot_draws::{Rng, SimRng};
+use folkmoot_engine::prelude::*;
+use folkmoot_learning::{Init, Layout};
+use folkmoot_metrics::run_dir::FAILED_JOBS;
+use folkmoot_scenarios::algorithm::Source;
+use rayon::prelude::*;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Clients whose costs are asked for at once.
+const AT_ONCE: usize = 1024;
+const INITIAL: Purpose = Purpose(*b"py-start");
+const CALIBRATE: Purpose = Purpose(*b"py-times");
+
+/// What everybody knows before the run, and what it rests on.
+#[derive(Clone, Serialize)]
+pub struct Facts {
+    /// The number of clients.
+    pub n_clients: u32,
+    /// Numbers that a node brings.
+    pub n_features: u32,
+    /// Classes of the learning task; 0 without one.
+    pub n_classes: u32,
+    /// Whether items are graphs.
+    pub is_graph_level: bool,
+    /// The versions that a result rests on.
+    pub versions: BTreeMap<String, Option<String>>,
+    /// How far a result is reproducible.
+    pub promise: &'static str,
+    /// The share of jobs that two workers do, to compare.
+    #[serde(skip)]
+    pub(crate) checked: f64,
+    #[serde(skip)]
+    pub(crate) app: Arc<Started>,
+}
+
+/// An app that has been imported, and has given the model before the first round.
+pub(crate) struct Started {
+    pool: std::sync::Mutex<Option<Pool>>,
+    app: Frame<'static>,
+    pub(crate) functions: Value,
+    pub(crate) spec: Value,
+    pub(crate) initial: Vec<f32>,
+    pub(crate) layout: Layout,
+    /// The facts as functions read them.
+    public: Value,
+    python: PathBuf,
+    dir: Option<PathBuf>,
+}
+
+/// 32 bytes of a stream, as workers are sent them.
+pub(crate) fn seed(mut rng: SimRng) -> String {
+    (0..8).map(|_| format!("{:08x}", rng.next_u32().swap_bytes())).collect()
+}
+
+impl Facts {
+    /// Starts the app of these settings.
+    pub(crate) fn new(params: &Params, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        let program = source.files.programs.get(&params.app);
+        let path = program.map_or(params.app.clone(), |program| program.path.display().to_string());
+        let machine = &source.files.machine;
+        let app = Frame::new(
+            "app",
+            json!({
+                "path": path,
+                "config": params.config,
+                "device": params.device,
+                "deterministic": params.deterministic,
+                "memory_bytes": params.memory_gb.map(|gb| (gb * 1e9) as u64),
+            }),
+        );
+        let launch = Launch {
+            python: machine.python.clone(),
+            app: app.clone(),
+            dir: source.dir.map(Path::to_owned),
+            timeout: machine.job_timeout,
+        };
+        let failed = |what: &str, trouble: Trouble| StrategyError(format!("{what}: {}", told(&trouble)));
+        let (pool, described) =
+            Pool::start(launch).map_err(|trouble| failed(&format!("app {}", params.app), trouble))?;
+        let reading = Reading::new(params.inputs, params.split, source)?;
+        let n_classes = source.dataset.n_classes as u32;
+        let public = json!({
+            "n_clients": source.n_clients(),
+            "n_features": reading.n_features(),
+            "n_classes": n_classes,
+            "is_graph_level": source.dataset.is_graph_level(),
+        });
+        let request = json!({"facts": public, "seed": seed(source.streams.global(INITIAL))});
+        let mut model = pool
+            .ask_first(&Frame::new("initial", request))
+            .map_err(|trouble| failed("@fm.initial", trouble))?;
+        let spec = model.header.get("spec").cloned().unwrap_or_default();
+        let (layout, initial) = layout(&spec)
+            .zip(model.take("params").and_then(|params| params.as_floats()))
+            .ok_or_else(|| StrategyError("the worker's model cannot be read".to_owned()))?;
+        let versions = described.header.get("versions").cloned().unwrap_or_default();
+        let is_exact = described.header.get("is_exact").and_then(Value::as_bool) == Some(true);
+        Ok(Facts {
+            n_clients: source.n_clients(),
+            n_features: reading.n_features() as u32,
+            n_classes,
+            is_graph_level: source.dataset.is_graph_level(),
+            versions: serde_json::from_value(versions).unwrap_or_default(),
+            promise: match is_exact {
+                true => "exact on this stack",
+                false => "not exact",
+            },
+            checked: machine.checked,
+            app: Arc::new(Started {
+                pool: Some(pool).into(),
+                app,
+                functions: described.header.get("functions").cloned().unwrap_or_default(),
+                spec,
+                initial,
+                layout,
+                public,
+                python: machine.python.clone(),
+                dir: source.dir.map(Path::to_owned),
+            }),
+        })
+    }
+}
+
+/// The matrices of a model: of an array of shape `(r, …)` r rows, of a vector one row.
+fn layout(spec: &Value) -> Option<Layout> {
+    let mut layout = Layout::new();
+    for array in spec.get("arrays")?.as_array()? {
+        let shape: Vec<usize> = serde_json::from_value(array.get("shape")?.clone()).ok()?;
+        let n = array.get("n")?.as_u64()? as usize;
+        let rows = if shape.len() > 1 { shape[0] } else { 1 };
+        let name = array.get("name")?.as_str()?;
+        match array.get("learns")?.as_bool()? {
+            true => layout.weight(name, rows, n / rows, Init::Zeros),
+            false => layout.buffer(name, rows, n / rows, Init::Zeros),
+        };
+    }
+    Some(layout)
+}
+
+/// A trouble in words: the exception, then the lines of the app.
+pub(crate) fn told(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::Raised {
+            error,
+            traceback: Some(traceback),
+        } => format!("{error}\n{traceback}"),
+        other => other.to_string(),
+    }
+}
+
+/// What one client has, for its trainings and evaluations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shard {
+    pub client: u32,
+    /// Items that train.
+    pub n_train: u32,
+    /// Operations of one training.
+    pub cost: f64,
+}
+
+/// An app that works on the data of a run.
+pub(crate) struct Working {
+    pub(crate) pool: Pool,
+    started: Arc<Started>,
+    opening: Value,
+    /// The arrays of one client, for a job that is to be repeated elsewhere.
+    arrays: Box<dyn Fn(Option<u32>) -> Vec<Array<'static>> + Send + Sync>,
+}
+
+impl Started {
+    /// Hands the data to workers; with what each client has.
+    pub(crate) fn open(
+        self: &Arc<Self>,
+        params: &Params,
+        source: &Source<'_>,
+    ) -> Result<(Working, Vec<Shard>), StrategyError> {
+        let taken = self.pool.lock().ok().and_then(|mut pool| pool.take());
+        let mut pool = taken.ok_or_else(|| StrategyError("an app works on the data of one run".to_owned()))?;
+        let reading = Reading::new(params.inputs, params.split, source)?;
+        let needs_whole = self.functions.pointer("/evaluate/on").and_then(Value::as_str) == Some("whole");
+        let clients: Vec<Option<u32>> = (0..source.n_clients())
+            .map(Some)
+            .chain(needs_whole.then_some(None))
+            .collect();
+        let path = pool.path("data");
+        let of_client = |client: Option<u32>| match client {
+            Some(client) => reading.client(client),
+            None => reading.whole(),
+        };
+        let n_train = data::write(&path, &clients, of_client)?;
+        let opening = json!({
+            "data": path,
+            "facts": self.public,
+            "spec": self.spec,
+            "n_rounds": params.protocol.rounds,
+        });
+        let machine = &source.files.machine;
+        let n_workers = params.workers.map_or(machine.threads.max(1), |n| n as usize);
+        // Whoever repeats a job is another worker.
+        let n_workers = if machine.checked > 0.0 {
+            n_workers.max(2)
+        } else {
+            n_workers
+        };
+        let failed = |trouble: Trouble| StrategyError(told(&trouble));
+        pool.open(Frame::new("open", opening.clone()), n_workers)
+            .map_err(failed)?;
+        let ids: Vec<u32> = (0..source.n_clients()).collect();
+        let of_chunk = |chunk: &[u32]| -> Result<Vec<f64>, StrategyError> {
+            let (_, mut costs) = pool
+                .ask(&Frame::new("costs", json!({"clients": chunk})), None)
+                .map_err(|trouble| StrategyError(format!("cost: {}", told(&trouble))))?;
+            let costs = costs.take("costs").and_then(|costs| costs.as_doubles());
+            let costs = costs.filter(|costs| costs.len() == chunk.len());
+            costs.ok_or_else(|| StrategyError("the worker's costs cannot be read".to_owned()))
+        };
+        let costs: Result<Vec<Vec<f64>>, StrategyError> = ids.par_chunks(AT_ONCE).map(of_chunk).collect();
+        let of_client = |((client, n_train), cost): ((u32, u32), f64)| Shard { client, n_train, cost };
+        let shards = ids
+            .iter()
+            .copied()
+            .zip(n_train)
+            .zip(costs?.concat())
+            .map(of_client)
+            .collect();
+        let again = Again::of(params, source);
+        let working = Working {
+            pool,
+            started: Arc::clone(self),
+            opening,
+            arrays: Box::new(move |client| again.arrays(client)),
+        };
+        Ok((working, shards))
+    }
+}
+
+impl Started {
+    /// The processor time of one training of each client, in seconds: the median of so many, one
+    /// after the other in one worker.
+    pub(crate) fn calibrate(
+        self: &Arc<Self>,
+        params: &Params,
+        source: &Source<'_>,
+        repeats: usize,
+    ) -> Result<Vec<f64>, StrategyError> {
+        let alone = Params {
+            workers: Some(1),
+            ..params.clone()
+        };
+        let (working, shards) = self.open(&alone, source)?;
+        let one = |shard: &Shard, at: usize| -> Result<f64, StrategyError> {
+            let rng = source
+                .streams
+                .party(CALIBRATE, Party::Client(ClientId(shard.client)), Round(at as u32));
+            let request = json!({"client": shard.client, "round": 0, "seed": seed(rng), "timed": true});
+            let request = Frame::new("train", request).with(vec![Array::floats("params", &self.initial)]);
+            let failed = |trouble| working.failure(&format!("training of client {}", shard.client), &request, &trouble);
+            let (_, reply) = working.pool.ask(&request, None).map_err(failed)?;
+            let seconds = reply.header.get("cpu_s").and_then(Value::as_f64);
+            seconds.ok_or_else(|| StrategyError("the worker's time cannot be read".to_owned()))
+        };
+        let of_client = |shard: &Shard| -> Result<f64, StrategyError> {
+            if shard.n_train == 0 {
+                return Ok(0.0);
+            }
+            let mut times = (0..repeats.max(1))
+                .map(|at| one(shard, at))
+                .collect::<Result<Vec<f64>, _>>()?;
+            times.sort_by(f64::total_cmp);
+            Ok(times[times.len() / 2])
+        };
+        shards.iter().map(of_client).collect()
+    }
+}
+
+/// What makes the arrays of a client once more.
+struct Again {
+    params: Params,
+    dataset: Arc<folkmoot_graphs::Dataset>,
+    partition: Arc<folkmoot_graphs::Partition>,
+    streams: Streams,
+}
+
+impl Again {
+    fn of(params: &Params, source: &Source<'_>) -> Again {
+        Again {
+            params: params.clone(),
+            dataset: Arc::clone(source.dataset),
+            partition: Arc::clone(source.partition),
+            streams: source.streams,
+        }
+    }
+
+    fn arrays(&self, client: Option<u32>) -> Vec<Array<'static>> {
+        let source = Source::new(&self.dataset, &self.partition, self.streams);
+        let reading = Reading::new(self.params.inputs, self.params.split, &source);
+        let made = reading.and_then(|reading| match client {
+            Some(client) => reading.client(client),
+            None => reading.whole(),
+        });
+        made.map(|made| made.arrays).unwrap_or_default()
+    }
+}
+
+impl Working {
+    /// A failed job as it ends the run: what failed, the lines of the app, and how to repeat it.
+    pub(crate) fn failure(&self, what: &str, request: &Frame<'_>, trouble: &Trouble) -> StrategyError {
+        let way_out = match self.leave(request) {
+            Some(file) => format!(
+                "\nhelp: repeat this job with: {} -m folkmoot.worker --replay {}",
+                self.started.python.display(),
+                file.display()
+            ),
+            None => String::new(),
+        };
+        StrategyError(format!("{what} failed: {}{way_out}", told(trouble)))
+    }
+
+    /// Writes the input of a job, as a worker is sent it; `None` where it cannot be written.
+    fn leave(&self, request: &Frame<'_>) -> Option<PathBuf> {
+        let folder = self.started.dir.as_ref()?.join(FAILED_JOBS);
+        let client = request.header.get("client").and_then(Value::as_u64);
+        let round = request.header.get("round").and_then(Value::as_u64).unwrap_or_default();
+        let of = client.map_or("whole".to_owned(), |client| format!("client_{client}"));
+        let file = folder.join(format!("{}_{of}_round_{round}.job", request.kind()));
+        let mut app = self.started.app.clone();
+        app.header.insert(
+            "environment".to_owned(),
+            BTreeMap::from(ENVIRONMENT).into_iter().collect(),
+        );
+        let mut opening = Frame::new("open", self.opening.clone());
+        opening.header.insert("data".to_owned(), Value::Null);
+        opening.header.insert("client".to_owned(), client.into());
+        opening.arrays = (self.arrays)(client.map(|client| client as u32));
+        let mut bytes = Vec::new();
+        for frame in [&app, &opening, request] {
+            frame.write(&mut bytes, None).ok()?;
+        }
+        fs::create_dir_all(&folder).ok()?;
+        fs::write(&file, bytes).ok()?;
+        Some(file)
+    }
+}

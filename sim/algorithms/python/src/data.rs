@@ -1,0 +1,358 @@
+//! The data of all clients as workers map them: one file of arrays, each client's its own.
+//!
+//! ```text
+//! "FKSHARD1", u64 n, n bytes of JSON: {"clients": [0, 1, …], "fields": [[name, dtype, shape], …]}
+//! for each client and field: u64 offset, u64 size of the one dimension that is null in the shape
+//! the arrays, at multiples of 64 bytes
+//! ```
+//!
+//! Numbers are little-endian; the client -1 is the whole data set. Nothing of one client lies in
+//! another's arrays.
+
+use crate::protocol::Array;
+use folkmoot_classifiers::classifier::{Brought, Inputs, Split, starts};
+use folkmoot_engine::prelude::*;
+use folkmoot_graphs::{Dataset, Graph};
+use folkmoot_scenarios::algorithm::Source;
+use serde_json::json;
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::Path;
+
+const MAGIC: &[u8] = b"FKSHARD1";
+const ALIGNMENT: u64 = 64;
+/// The number that stands for no class.
+const NO_CLASS: i64 = -1;
+
+/// How an app reads a data set.
+pub(crate) struct Reading<'a> {
+    source: &'a Source<'a>,
+    split: Split,
+    brought: Brought<'a>,
+    starts: Vec<u32>,
+}
+
+/// The arrays of a client, and how many of its items train.
+pub(crate) struct ClientArrays {
+    pub(crate) arrays: Vec<Array<'static>>,
+    pub(crate) n_train: u32,
+}
+
+impl<'a> Reading<'a> {
+    /// How an app reads the data of a run.
+    pub(crate) fn new(inputs: Inputs, split: Split, source: &'a Source<'a>) -> Result<Self, StrategyError> {
+        let dataset = source.dataset;
+        if split == Split::Published && dataset.splits.is_none() {
+            let why = "the data set was published without a split; set split: Shares()";
+            return Err(StrategyError(why.to_owned()));
+        }
+        if matches!(split, Split::Shares { .. }) && !source.partition.is_exact_cover(dataset.n_items()) {
+            let why = "the shards overlap or leave something out; set split: Common(), All or Published, or choose another partition";
+            return Err(StrategyError(why.to_owned()));
+        }
+        let inputs = inputs.resolved(dataset.features.is_some());
+        Ok(Reading {
+            source,
+            split,
+            brought: Brought::new(inputs, dataset)?,
+            starts: starts(&dataset.graphs),
+        })
+    }
+
+    /// Numbers that a node brings.
+    pub(crate) fn n_features(&self) -> usize {
+        self.brought.n_features()
+    }
+
+    fn dataset(&self) -> &'a Dataset {
+        self.source.dataset
+    }
+
+    fn is_weighted(&self) -> bool {
+        self.dataset().graphs.iter().any(Graph::is_weighted)
+    }
+
+    /// Whether an item has a label.
+    fn is_labelled(&self, item: u32) -> bool {
+        let dataset = self.dataset();
+        match (
+            dataset.is_graph_level(),
+            &dataset.graph_labels,
+            &dataset.graph_tasks,
+            &dataset.node_labels,
+        ) {
+            (true, Some(_), ..) | (true, _, Some(_), _) => true,
+            (false, _, _, Some(labels)) => !labels.of(item).is_empty(),
+            // Without labels, every item is one to learn from.
+            (true, None, None, _) | (false, _, _, None) => true,
+        }
+    }
+
+    /// The arrays of a client.
+    pub(crate) fn client(&self, client: u32) -> Result<ClientArrays, StrategyError> {
+        let items = self.source.partition.shard(client as usize);
+        let labelled = items.iter().copied().filter(|item| self.is_labelled(*item)).collect();
+        let parts = self.split.divide(self.dataset(), client, labelled, self.source.streams);
+        self.of(items, &parts)
+    }
+
+    /// The arrays of the whole data set, with all edges and every client's split.
+    pub(crate) fn whole(&self) -> Result<ClientArrays, StrategyError> {
+        let mut parts: [Vec<u32>; 3] = Default::default();
+        for client in 0..self.source.n_clients() {
+            let items = self.source.partition.shard(client as usize);
+            let labelled = items.iter().copied().filter(|item| self.is_labelled(*item)).collect();
+            let own = self.split.divide(self.dataset(), client, labelled, self.source.streams);
+            parts.iter_mut().zip(own).for_each(|(all, own)| all.extend(own));
+        }
+        parts.iter_mut().for_each(|part| {
+            part.sort_unstable();
+            part.dedup();
+        });
+        let items: Vec<u32> = (0..self.dataset().n_items() as u32).collect();
+        self.of(&items, &parts)
+    }
+
+    fn of(&self, items: &[u32], parts: &[Vec<u32>; 3]) -> Result<ClientArrays, StrategyError> {
+        let mut arrays = match self.dataset().is_graph_level() {
+            true => self.graphs(items)?,
+            false => self.nodes(items)?,
+        };
+        for (name, part) in ["train_mask", "val_mask", "test_mask"].into_iter().zip(parts) {
+            let mask = items
+                .iter()
+                .map(|item| u8::from(part.binary_search(item).is_ok()))
+                .collect();
+            arrays.push(array(name, "bool", vec![items.len()], mask));
+        }
+        Ok(ClientArrays {
+            arrays,
+            n_train: parts[0].len() as u32,
+        })
+    }
+
+    fn features(&self, graph: &Graph, rows: &[u32]) -> Result<Vec<f32>, StrategyError> {
+        self.brought.of(graph, rows)
+    }
+
+    fn nodes(&self, items: &[u32]) -> Result<Vec<Array<'static>>, StrategyError> {
+        let (dataset, whole) = (self.dataset(), self.dataset().graph());
+        let graph = whole.induced(items);
+        let (n, x) = (items.len(), self.features(&graph, items)?);
+        let mut arrays = vec![
+            array(
+                "nodes",
+                "int64",
+                vec![n],
+                longs(items.iter().map(|item| i64::from(*item))),
+            ),
+            array(
+                "x",
+                "float32",
+                vec![n, self.n_features()],
+                bytemuck::cast_slice(&x).to_vec(),
+            ),
+        ];
+        arrays.extend(edges(std::iter::once((0, &graph)), self.is_weighted()));
+        if let Some(labels) = &dataset.node_labels {
+            arrays.push(match labels.is_multi_label() {
+                false => {
+                    let class = |item: &u32| labels.single(*item).map_or(NO_CLASS, i64::from);
+                    array("y", "int64", vec![n], longs(items.iter().map(class)))
+                }
+                true => {
+                    let n_classes = labels.n_classes();
+                    let mut hot = vec![0; n * n_classes];
+                    for (row, item) in items.iter().enumerate() {
+                        labels
+                            .of(*item)
+                            .iter()
+                            .for_each(|class| hot[row * n_classes + *class as usize] = 1);
+                    }
+                    array("y", "uint8", vec![n, n_classes], hot)
+                }
+            });
+        }
+        // Edges to nodes of other clients: who is joined to whom is known, and nothing else of these.
+        let mut sorted: Vec<u32> = items.to_vec();
+        sorted.sort_unstable();
+        let mut border: [Vec<i64>; 2] = Default::default();
+        for (at, item) in items.iter().enumerate() {
+            for other in whole
+                .neighbours(*item)
+                .iter()
+                .filter(|other| sorted.binary_search(other).is_err())
+            {
+                border[0].push(at as i64);
+                border[1].push(i64::from(*other));
+            }
+        }
+        let n_border = border[0].len();
+        arrays.push(array(
+            "border_index",
+            "int64",
+            vec![2, n_border],
+            longs(border.into_iter().flatten()),
+        ));
+        Ok(arrays)
+    }
+
+    fn graphs(&self, items: &[u32]) -> Result<Vec<Array<'static>>, StrategyError> {
+        let dataset = self.dataset();
+        let (mut x, mut rows, mut node_ptr, mut edge_ptr) = (Vec::new(), Vec::new(), vec![0_i64], vec![0_i64]);
+        for item in items {
+            let graph = &dataset.graphs[*item as usize];
+            let start = self.starts[*item as usize];
+            let of_graph: Vec<u32> = (start..start + graph.n_nodes() as u32).collect();
+            x.extend(self.features(graph, &of_graph)?);
+            rows.extend(of_graph);
+            node_ptr.push(rows.len() as i64);
+            edge_ptr.push(edge_ptr.last().copied().unwrap_or_default() + graph.n_arcs() as i64);
+        }
+        let n = items.len();
+        let mut arrays = vec![
+            array(
+                "graphs",
+                "int64",
+                vec![n],
+                longs(items.iter().map(|item| i64::from(*item))),
+            ),
+            array("node_ptr", "int64", vec![n + 1], longs(node_ptr.iter().copied())),
+            array("edge_ptr", "int64", vec![n + 1], longs(edge_ptr.into_iter())),
+            array(
+                "x",
+                "float32",
+                vec![rows.len(), self.n_features()],
+                bytemuck::cast_slice(&x).to_vec(),
+            ),
+        ];
+        let graphs = items.iter().map(|item| &dataset.graphs[*item as usize]);
+        arrays.extend(edges(node_ptr.iter().copied().zip(graphs), self.is_weighted()));
+        if let Some(labels) = &dataset.graph_labels {
+            let classes = items.iter().map(|item| i64::from(labels[*item as usize]));
+            arrays.push(array("y", "int64", vec![n], longs(classes)));
+        }
+        if let Some(labels) = &dataset.node_labels
+            && !labels.is_multi_label()
+        {
+            let classes = rows.iter().map(|row| labels.single(*row).map_or(NO_CLASS, i64::from));
+            arrays.push(array("node_y", "int64", vec![rows.len()], longs(classes)));
+        }
+        if let Some(labels) = &dataset.edge_labels {
+            let of_graph = |item: &u32| labels[dataset.arc_range(*item as usize)].iter();
+            let all: Vec<i64> = items.iter().flat_map(of_graph).map(|label| i64::from(*label)).collect();
+            arrays.push(array("edge_y", "int64", vec![all.len()], longs(all.into_iter())));
+        }
+        Ok(arrays)
+    }
+}
+
+/// The arcs of graphs whose nodes begin at these positions, with weights where the data set has any.
+fn edges<'g>(graphs: impl Iterator<Item = (i64, &'g Graph)>, is_weighted: bool) -> Vec<Array<'static>> {
+    let mut ends: [Vec<i64>; 2] = Default::default();
+    let mut weights: Vec<f32> = Vec::new();
+    for (start, graph) in graphs {
+        for (from, to) in graph.arcs() {
+            ends[0].push(start + i64::from(from));
+            ends[1].push(start + i64::from(to));
+        }
+        match graph.arc_weights() {
+            Some(own) => weights.extend(own),
+            None => weights.resize(ends[0].len(), 1.0),
+        }
+    }
+    let n = ends[0].len();
+    let mut arrays = vec![array(
+        "edge_index",
+        "int64",
+        vec![2, n],
+        longs(ends.into_iter().flatten()),
+    )];
+    if is_weighted {
+        arrays.push(array(
+            "edge_weight",
+            "float32",
+            vec![n],
+            bytemuck::cast_slice(&weights).to_vec(),
+        ));
+    }
+    arrays
+}
+
+fn longs(values: impl Iterator<Item = i64>) -> Vec<u8> {
+    values.flat_map(i64::to_le_bytes).collect()
+}
+
+fn array(name: &'static str, dtype: &'static str, shape: Vec<usize>, bytes: Vec<u8>) -> Array<'static> {
+    Array {
+        name: name.into(),
+        dtype: dtype.into(),
+        shape,
+        bytes: bytes.into(),
+    }
+}
+
+/// The dimension of an array that differs between clients.
+fn varying(name: &str) -> usize {
+    usize::from(["edge_index", "border_index"].contains(&name))
+}
+
+/// Writes the file of these clients' arrays, one client after the other; `None` is the whole data
+/// set. Returns the training items of each.
+///
+/// # Errors
+///
+/// When the file cannot be written, or the data do not suit.
+pub(crate) fn write(
+    path: &Path,
+    clients: &[Option<u32>],
+    mut of_client: impl FnMut(Option<u32>) -> Result<ClientArrays, StrategyError>,
+) -> Result<Vec<u32>, StrategyError> {
+    let failed = |error: io::Error| StrategyError(format!("the data cannot be written for workers: {error}"));
+    let mut file = BufWriter::new(File::create(path).map_err(failed)?);
+    let (mut at, mut index, mut fields, mut n_train) = (0, Vec::new(), Vec::new(), Vec::new());
+    let mut start = 0;
+    for client in clients {
+        let own = of_client(*client)?;
+        if fields.is_empty() {
+            fields = own.arrays.iter().map(|array| field(array)).collect::<Vec<_>>();
+            let header = header(clients, &fields);
+            start = (MAGIC.len() + 8 + header.len()) as u64;
+            at = start + 16 * (clients.len() * fields.len()) as u64;
+            file.write_all(MAGIC).map_err(failed)?;
+            file.write_all(&(header.len() as u64).to_le_bytes()).map_err(failed)?;
+            file.write_all(&header).map_err(failed)?;
+        }
+        for (array, known) in own.arrays.iter().zip(&fields) {
+            assert_eq!(&field(array), known, "clients have the same fields");
+            at = at.next_multiple_of(ALIGNMENT);
+            index.push([at, array.shape[varying(&array.name)] as u64]);
+            file.seek(SeekFrom::Start(at)).map_err(failed)?;
+            file.write_all(&array.bytes).map_err(failed)?;
+            at += array.bytes.len() as u64;
+        }
+        n_train.push(own.n_train);
+    }
+    file.seek(SeekFrom::Start(start)).map_err(failed)?;
+    for entry in index.iter().flatten() {
+        file.write_all(&entry.to_le_bytes()).map_err(failed)?;
+    }
+    let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
+    file.set_len(at.max(start + 16 * index.len() as u64)).map_err(failed)?;
+    Ok(n_train)
+}
+
+fn field(array: &Array<'_>) -> serde_json::Value {
+    let mut shape: Vec<Option<usize>> = array.shape.iter().map(|n| Some(*n)).collect();
+    shape[varying(&array.name)] = None;
+    json!([array.name, array.dtype, shape])
+}
+
+/// The header, as long as arrays behind it are aligned.
+fn header(clients: &[Option<u32>], fields: &[serde_json::Value]) -> Vec<u8> {
+    let clients: Vec<i64> = clients.iter().map(|client| client.map_or(-1, i64::from)).collect();
+    let mut text = json!({"clients": clients, "fields": fields}).to_string().into_bytes();
+    let n = (MAGIC.len() + 8 + text.len()).next_multiple_of(ALIGNMENT as usize) - MAGIC.len() - 8;
+    text.resize(n, b' ');
+    text
+}

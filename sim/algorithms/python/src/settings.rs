@@ -1,0 +1,59 @@
+//! The settings of `Python`, as a card writes them.
+
+use folkmoot_classifiers::classifier::{Inputs, Split};
+use folkmoot_parts::{Free, Rules, component};
+use folkmoot_rounds::{Protocol, Trains};
+use std::collections::BTreeMap;
+
+/// Settings of federated training by functions in Python.
+#[component(
+    name = "Python",
+    about = "federated training by your own functions in Python, such as PyTorch models, in worker processes",
+    rules
+)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// File of the app (`.py`), beside the card or in a data folder; or an installed module, such
+    /// as `folkmoot.examples.softmax`.
+    #[component(default = "client.py")]
+    pub app: String,
+    /// Settings of the app, read as `ctx.config`.
+    pub config: BTreeMap<String, Free>,
+    /// Number of worker processes; without it, as many as the run has threads. No result depends on
+    /// it.
+    #[component(in = 1..=1024)]
+    pub workers: Option<u32>,
+    /// Device that the app computes on, read as `ctx.device`. On a device other than `cpu`, workers
+    /// are started one by one instead of being forked.
+    #[component(default = "cpu")]
+    pub device: String,
+    /// Reject operations of PyTorch without a deterministic implementation. Without this, results
+    /// on a GPU may differ from run to run.
+    #[component(default = true)]
+    pub deterministic: bool,
+    /// Address space of each worker; without it, unlimited.
+    #[component(above = 0, unit = "GB")]
+    pub memory_gb: Option<f64>,
+    /// Node features.
+    pub inputs: Inputs,
+    /// Training, validation and test sets.
+    pub split: Split,
+    /// Rounds: aggregation, server optimizer, privacy, codecs.
+    pub protocol: Protocol,
+}
+
+impl Params {
+    fn rules(&self, rules: &mut Rules) {
+        rules.require(!self.app.is_empty(), "app", "must name a file or a module");
+        self.protocol.suits(&trains(), rules);
+    }
+}
+
+/// What a protocol may ask of training by an app.
+pub(crate) fn trains() -> Trains {
+    Trains {
+        sends_model_alone: Ok(()),
+        hides_items: Err("an app does not state the gradient of each example; use private: Clients(...)"),
+        ..Trains::default()
+    }
+}
