@@ -89,6 +89,7 @@ fn stopping_changes_nothing(card: &str, settings: &[&str], dry_run: bool) {
                 world,
                 files: &loaded.files,
                 keep: &[],
+                dir: None,
                 seed: scenario.seed(),
                 options,
                 saved,

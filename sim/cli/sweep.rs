@@ -46,7 +46,15 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
         every,
         engine,
         say,
+        allow_changed_code,
     } = args;
+    if allow_changed_code {
+        return Err(Exit::usage(
+            "error: --allow-changed-code: the runs of a sweep are compared, so all of them need the same code; make the sweep \
+             again in another folder with --out"
+                .to_owned(),
+        ));
+    }
     if every.checkpoint_every.is_some() {
         return Err(Exit::usage(
             "error: --checkpoint-every: a sweep goes on by whole points, and saves the state of none".to_owned(),

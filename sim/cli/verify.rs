@@ -47,7 +47,7 @@ pub(crate) fn verify(program: &Program, args: &VerifyArgs) -> Result<(), Exit> {
 /// Runs one directory's scenario in a temporary place; what differs, if anything.
 fn verify_one(program: &Program, args: &VerifyArgs, dir: &Path, cache: &Cache) -> Result<Option<String>, Exit> {
     let run = RunDir::open(dir)?;
-    let Some(fingerprint) = run.manifest.result_fingerprint else {
+    let Some(fingerprint) = run.manifest.result_fingerprint.clone() else {
         return Err(Exit::usage(format!(
             "error: {} is not finished, so there is nothing to verify",
             dir.display()
