@@ -72,7 +72,7 @@ fn a_missing_data_set_is_met_with_the_places_looked_in_and_where_to_get_it() {
         &[],
         &[
             "nope.txt was not found",
-            "check the path, which is relative to a data folder (--data DIR or FOLKMOOT_DATA)",
+            "check the path, which is relative to the card (or the current folder) or to a data folder (--data DIR or FOLKMOOT_DATA)",
         ],
     );
     let temp = TempDir::new();

@@ -130,6 +130,9 @@ fn format_missing(program: &str, file: &str) -> Exit {
         Some("mat") => "Mat",
         Some("npz") => "Npz",
         Some("fkm") => "Mapped",
+        Some("graphml") => "GraphMl",
+        Some("graph") => "Metis",
+
         Some("smi" | "smiles") => "MoleculeTable",
         _ => "EdgeList",
     };
@@ -155,12 +158,20 @@ pub(crate) fn data_dirs(args: &DataArgs) -> DataDirs {
     dirs.with("./data", "data")
 }
 
+/// Where the files of a card are looked for first.
+const BESIDE: &str = "beside the card";
+
+/// The same, and the current folder, for a data set on the command line.
+pub(crate) fn here_dirs(args: &DataArgs) -> DataDirs {
+    data_dirs(args).with_own("the current folder", ".")
+}
+
 /// The same, and beside a card that is a file.
 pub(crate) fn card_dirs(args: &DataArgs, card: &str) -> DataDirs {
     let dirs = data_dirs(args);
     match Path::new(card).parent().filter(|_| Path::new(card).is_file()) {
-        Some(dir) if dir.as_os_str().is_empty() => dirs.with_card("."),
-        Some(dir) => dirs.with_card(dir),
+        Some(dir) if dir.as_os_str().is_empty() => dirs.with_own(BESIDE, "."),
+        Some(dir) => dirs.with_own(BESIDE, dir),
         None => dirs,
     }
 }

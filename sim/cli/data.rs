@@ -62,7 +62,7 @@ fn make(
     part.push(".part");
     let part = Path::new(&part);
     let file = File::create(part).map_err(|error| cannot(&error))?;
-    let made = load_data(&scenario, &context::data_dirs(data)).map_err(|failure| {
+    let made = load_data(&scenario, &context::here_dirs(data)).map_err(|failure| {
         let verb = if is_generated { "generate" } else { "convert" };
         let name = quoted(&to.to_string_lossy());
         let mut command = format!("{} data {verb} {what} --to {name}", program.name);

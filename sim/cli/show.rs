@@ -81,12 +81,11 @@ fn show_card(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
 
 /// What the card's data come to, and how they are shared out.
 fn describe_data(args: &ShowArgs, scenario: &Scenario) -> Result<String, Failure> {
-    let loaded = load(
-        scenario,
-        &context::card_dirs(&args.data, &args.what),
-        &Cache::default(),
-        &mut (),
-    )?;
+    let dirs = match Path::new(&args.what).is_file() {
+        true => context::card_dirs(&args.data, &args.what),
+        false => context::here_dirs(&args.data),
+    };
+    let loaded = load(scenario, &dirs, &Cache::default(), &mut ())?;
     let mut rows: Vec<Vec<String>> = loaded
         .dataset
         .describe()

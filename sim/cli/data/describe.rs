@@ -20,7 +20,7 @@ pub(crate) fn describe(program: &Program, args: &DescribeArgs) -> Result<(), Exi
     let scenario = context::named_dataset(program, &args.dataset, args.seed)?;
     let repeat = format!("{} data describe {}", program.name, quoted(&args.dataset));
     let failed = |failure: Failure| Exit::failure(&failure, &repeat);
-    let dataset = load_data(&scenario, &context::data_dirs(&args.data)).map_err(failed)?;
+    let dataset = load_data(&scenario, &context::here_dirs(&args.data)).map_err(failed)?;
     let profile = Profile::of(&dataset);
     // What is read of a mapped file counts only if it is undamaged.
     if let Some(damage) = dataset.damage() {
@@ -133,6 +133,31 @@ fn as_json(dataset: &Dataset, profile: &Profile) -> Value {
     let steps = steps
         .iter()
         .map(|(least, most, n)| json!({"least": least, "most": most, "nodes": n}));
+    let targets = dataset.targets.as_ref().map(|targets| {
+        let target = |(at, name): (usize, &String)| {
+            let known = targets.summary(at);
+            let numbers = known.map(|(least, mean, most, _)| json!({"least": least, "mean": mean, "most": most}));
+            let missing = targets.n_items() - known.map_or(0, |(.., known)| known);
+            json!({"name": name, "of_graphs": targets.are_of_graphs(), "numbers": numbers, "missing": missing})
+        };
+        Value::from_iter(targets.names().iter().enumerate().map(target))
+    });
+    let tasks = dataset
+        .graph_tasks
+        .as_ref()
+        .or(dataset.node_tasks.as_ref())
+        .map(|tasks| {
+            let task = |(at, name): (usize, &String)| {
+                let (positive, negative) = tasks.counts(at);
+                let missing = tasks.n_graphs() - positive - negative;
+                json!({"name": name, "positive": positive, "negative": negative, "missing": missing})
+            };
+            Value::from_iter(tasks.names().iter().enumerate().map(task))
+        });
+    let splits = dataset.splits.as_ref().map(|splits| {
+        let (train, validation, test) = splits.sizes();
+        json!({"train": train, "validation": validation, "test": test})
+    });
     let labels = profile
         .labels
         .iter()
@@ -151,7 +176,13 @@ fn as_json(dataset: &Dataset, profile: &Profile) -> Value {
         "nodes_of_a_graph": profile.graph_sizes.map(|(nodes, _)| spread(nodes)),
         "edges_of_a_graph": profile.graph_sizes.map(|(_, edges)| spread(edges)),
         "features": profile.features.map(|(columns, filled)| json!({"columns": columns, "share_not_zero": filled})),
+        "edge_features": dataset.edge_features.as_ref().map(|rows| rows.n_columns()),
         "labels": Value::from_iter(labels),
+        "tasks": tasks,
+        "targets": targets,
+        "clients": dataset.n_given_clients(),
+        "split": splits,
+        "node_ids": dataset.node_names.is_some(),
         "labelled": profile.n_labelled,
         "homophily": profile.homophily,
         "notes": dataset.notes,

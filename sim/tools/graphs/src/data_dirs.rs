@@ -6,13 +6,13 @@ use crate::DataError;
 use crate::sources::{GET_OWN, how_to_get};
 
 /// An ordered list of folders, each with the origin of its name (`--data`, `FOLKMOOT_DATA`,
-/// `./data`), and the folder of the card.
+/// `./data`), and one for the user's own files, such as the folder of the card.
 ///
 /// The binary fills it in; nothing here reads arguments or the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DataDirs {
     dirs: Vec<(String, PathBuf)>,
-    card: Option<PathBuf>,
+    own: Option<(String, PathBuf)>,
 }
 
 impl DataDirs {
@@ -27,10 +27,10 @@ impl DataDirs {
         self
     }
 
-    /// States the folder of the card, where files that the card names by a path of one's own are
-    /// looked for first.
-    pub fn with_card(mut self, dir: impl Into<PathBuf>) -> DataDirs {
-        self.card = Some(dir.into());
+    /// States the folder where [`locate_own`](Self::locate_own) looks first, and its origin, such
+    /// as `beside the card`.
+    pub fn with_own(mut self, origin: &str, dir: impl Into<PathBuf>) -> DataDirs {
+        self.own = Some((origin.to_string(), dir.into()));
         self
     }
 
@@ -49,8 +49,8 @@ impl DataDirs {
         self.find(relative.as_ref(), false)
     }
 
-    /// As [`locate`](Self::locate) for a path that the user wrote: beside the card, then in the
-    /// folders.
+    /// As [`locate`](Self::locate) for a path that the user wrote: in the user's folder, then in the
+    /// others.
     ///
     /// # Errors
     /// As [`locate`](Self::locate).
@@ -59,8 +59,7 @@ impl DataDirs {
     }
 
     fn find(&self, relative: &Path, is_own: bool) -> Result<PathBuf, DataError> {
-        let beside = self.card.iter().filter(|_| is_own).map(|dir| ("beside the card", dir));
-        let named = self.dirs.iter().map(|(origin, dir)| (origin.as_str(), dir));
+        let own = self.own.iter().filter(|_| is_own);
         let mut looked = Vec::new();
         if relative.is_absolute() {
             if relative.exists() {
@@ -68,12 +67,12 @@ impl DataDirs {
             }
             looked.push(("the path given".to_string(), relative.to_path_buf()));
         } else {
-            for (origin, dir) in beside.chain(named) {
+            for (origin, dir) in own.chain(&self.dirs) {
                 let path = dir.join(relative);
                 if path.exists() {
                     return Ok(path);
                 }
-                looked.push((origin.to_owned(), path));
+                looked.push((origin.clone(), path));
             }
         }
         Err(DataError::Missing {
@@ -101,7 +100,7 @@ mod tests {
         let beside = folder.file("cards/edges.txt", "0 1\n");
         let dirs = DataDirs::new()
             .with("--data", folder.0.join("data"))
-            .with_card(folder.0.join("cards"));
+            .with_own("beside the card", folder.0.join("cards"));
         assert_eq!(dirs.locate_own("edges.txt").unwrap(), beside);
         assert_eq!(dirs.locate("edges.txt").unwrap(), in_data);
         assert_eq!(dirs.locate_own("other.txt").unwrap(), only_data);

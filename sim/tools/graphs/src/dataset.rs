@@ -193,6 +193,24 @@ impl Dataset {
         }
     }
 
+    /// What each item is in addition to its class.
+    pub(crate) fn item_properties(&self) -> Option<&Properties> {
+        match self.is_graph_level() {
+            true => self.graph_properties.as_ref(),
+            false => self.node_properties.as_ref(),
+        }
+    }
+
+    /// The client that the data state for each item.
+    pub(crate) fn given_clients(&self) -> Option<Properties> {
+        self.item_properties()?.facet(CLIENT)
+    }
+
+    /// How many clients the data state, if they state any.
+    pub fn n_given_clients(&self) -> Option<usize> {
+        self.given_clients().map(|clients| clients.n_classes())
+    }
+
     /// How many nodes all graphs have together.
     pub fn n_nodes(&self) -> usize {
         self.graphs.iter().map(Graph::n_nodes).sum()
@@ -398,11 +416,8 @@ impl Dataset {
         if let Some(properties) = &self.node_properties {
             row("node properties", properties.described());
         }
-        let (properties, items) = match self.is_graph_level() {
-            true => (&self.graph_properties, "graphs"),
-            false => (&self.node_properties, "nodes"),
-        };
-        if let Some(clients) = properties.as_ref().and_then(|all| all.facet(CLIENT)) {
+        if let Some(clients) = self.given_clients() {
+            let items = if self.is_graph_level() { "graphs" } else { "nodes" };
             let mut sizes = vec![0; clients.n_classes()];
             clients.classes().iter().for_each(|&client| sizes[client as usize] += 1);
             let spread = Spread::of(sizes);

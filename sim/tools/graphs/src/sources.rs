@@ -26,8 +26,8 @@ pub(crate) const GET_MOLECULES: &str = "help: folkmoot data fetch NAME\n  or put
     cleaned files go into `moleculenet/chemprop-cleaned/`";
 pub(crate) const GET_TRACES: &str = "help: folkmoot data fetch Flash\n  (or FlHetBench, Bandwidth3g, Bandwidth4g); for Venn's table of phones, which no \
     host has as a text, `folkmoot data list` says what to do; the files lie in `fl-traces/` below a data folder";
-pub(crate) const GET_OWN: &str = "help: check the path, which is relative to the card or to a data folder (--data DIR or FOLKMOOT_DATA) \
-    unless it is absolute";
+pub(crate) const GET_OWN: &str = "help: check the path, which is relative to the card (or the current folder) or to a data folder \
+    (--data DIR or FOLKMOOT_DATA) unless it is absolute";
 
 pub(crate) const GET_MAPPED: &str =
     "make it: `folkmoot data generate 'Rmat()' --to FILE`, or `folkmoot data convert` for any other set";

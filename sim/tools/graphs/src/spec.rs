@@ -270,7 +270,7 @@ pub enum DatasetSpec {
         largest_component: bool,
     },
     /// A NumPy archive (`numpy.savez`), or a zip file containing one. Archives with the member
-    /// `folkmoot` hold one or many graphs in the layout of the page *Your own data*, which
+    /// `folkmoot` hold one or many graphs in the layout of the page *Use your own graph*, which
     /// `folkmoot.save` writes from Python. Others hold one graph in one of three layouts. PyTorch Geometric: `edge_index`, `x`, `y`, `edge_weight`, `num_nodes`.
     /// gnn-benchmark: `adj_data`, `adj_indices`, `adj_indptr`, `adj_shape`; features `attr_*` or a
     /// dense `attr_matrix`; classes `labels` or `labels_*`. Heterophilous graphs: `edges`,

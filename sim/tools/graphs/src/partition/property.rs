@@ -4,13 +4,11 @@ use folkmoot_draws::SimRng;
 
 use super::spec::Property;
 use super::{Partition, PartitionError, deal, sizes};
-use crate::readers::CLIENT;
 use crate::{Dataset, Properties};
 
 /// Shards by the clients that the data state: those of `n_clients`, or without it one for each.
 pub(super) fn given(dataset: &Dataset, n_clients: Option<u32>) -> Result<Partition, PartitionError> {
-    let clients = properties(dataset).and_then(|all| all.facet(CLIENT));
-    let clients = clients.ok_or(PartitionError::Needs {
+    let clients = dataset.given_clients().ok_or(PartitionError::Needs {
         rule: "Given",
         what: "data that state the client of each item: a member `client` of an Npz archive, a column `client` of Tables; \
                or use File with a partition of your own",
@@ -28,14 +26,6 @@ pub(super) fn given(dataset: &Dataset, n_clients: Option<u32>) -> Result<Partiti
         0 => partition,
         n => partition.with_note(format!("{n} of {n_stated} clients of the data have no item left")),
     })
-}
-
-/// What items are in addition to their class.
-fn properties(dataset: &Dataset) -> Option<&Properties> {
-    match dataset.is_graph_level() {
-        true => dataset.graph_properties.as_ref(),
-        false => dataset.node_properties.as_ref(),
-    }
 }
 
 /// The items of each value that has some.
@@ -95,7 +85,7 @@ fn shards(
         Property::Facet(_) | Property::Facets => {
             let what = "items that have such a property, as FunctionGraphs and ControlFlow have `compiler` and `level`; \
                         use Class or Degree instead";
-            let all = properties(dataset);
+            let all = dataset.item_properties();
             let chosen = match property {
                 Property::Facet(name) => all.and_then(|all| all.facet(name)),
                 _ => all.cloned(),

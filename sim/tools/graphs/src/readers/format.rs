@@ -164,7 +164,7 @@ pub(super) fn binary(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     let is_pickle = matches!(bytes, [0x80, 2..=5, ..]);
     is_pickle.then_some((
         "a Python pickle (pickle or torch.save)",
-        "write its arrays with numpy.savez or numpy.savetxt",
+        "load it in Python and save its graph with folkmoot.save",
     ))
 }
 

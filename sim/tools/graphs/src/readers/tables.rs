@@ -239,7 +239,7 @@ impl Ends {
         }
         let is_data = (0..2).all(|column| table.header(column.min(table.n_columns() - 1)).parse::<f64>().is_ok());
         if is_data {
-            return Err(table.error("the first line must name the columns, such as `source,target`; it has numbers"));
+            return Err(table.error("the first line must name the columns, such as `source,target`; a list without names is read by `EdgeList(edges: …)`"));
         }
         let features = columns
             .edge_features
@@ -351,9 +351,9 @@ impl Meant {
             true => (0..table.n_columns()).filter(|column| !is_taken(column)).collect(),
             false => chosen.clone(),
         };
-        let words = words_of(table, &free)?;
+        let (words, empty) = words_of(table, &free)?;
         let is_default = chosen.is_empty();
-        let numeric = |column: &usize| !is_default || words.get(column).is_none_or(BTreeSet::is_empty);
+        let numeric = |column: &usize| !is_default || !words.contains_key(column) && !empty.contains(column);
         let features: Vec<(usize, Option<Vec<String>>)> = free
             .iter()
             .filter(|column| numeric(column) && !(is_default && table.header(**column).is_empty()))
@@ -460,29 +460,33 @@ impl Meant {
     }
 }
 
-/// The words in each of some columns that are not columns of numbers; of those columns, all values.
-fn words_of(table: &Table, columns: &[usize]) -> Result<BTreeMap<usize, BTreeSet<String>>, DataError> {
+/// All values of those of some columns that hold words, and the columns without a value.
+type Words = (BTreeMap<usize, BTreeSet<String>>, BTreeSet<usize>);
+
+fn words_of(table: &Table, columns: &[usize]) -> Result<Words, DataError> {
     let mut words: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
-    let is_number = |field: &str| field.parse::<f32>().is_ok_and(f32::is_finite) || is_missing(field);
-    let mut of_words: BTreeSet<usize> = BTreeSet::new();
+    let mut empty: BTreeSet<usize> = columns.iter().copied().collect();
+    let is_number = |field: &str| field.parse::<f32>().is_ok_and(f32::is_finite);
     for row in table.rows() {
         let row = row?;
         for &column in columns {
-            if !of_words.contains(&column) && !is_number(row.field(column)?.trim()) {
-                of_words.insert(column);
+            let field = row.field(column)?.trim();
+            if !is_missing(field) {
+                empty.remove(&column);
+                if !is_number(field) {
+                    words.entry(column).or_default();
+                }
             }
         }
     }
-    for row in table.rows().filter(|_| !of_words.is_empty()) {
+    let has_words = !words.is_empty();
+    for row in table.rows().filter(|_| has_words) {
         let row = row?;
-        for &column in &of_words {
-            words
-                .entry(column)
-                .or_default()
-                .insert(row.field(column)?.trim().to_owned());
+        for (&column, values) in &mut words {
+            values.insert(row.field(column)?.trim().to_owned());
         }
     }
-    Ok(words)
+    Ok((words, empty))
 }
 
 /// 1 for training, 2 for validation, 3 for test, 0 for none of them.

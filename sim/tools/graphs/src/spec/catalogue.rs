@@ -175,7 +175,7 @@ fn own_and_generated() -> Vec<CatalogueEntry> {
     vec![
         entry(
             "EdgeList(edges: PATH)",
-            "a text file of edges, and optionally one of labels",
+            "a text file of edges, and optionally of labels, features and a split",
             None,
             GET_OWN,
         ),
@@ -191,6 +191,20 @@ fn own_and_generated() -> Vec<CatalogueEntry> {
             None,
             GET_OWN,
         ),
+        entry(
+            "Tables(edges: PATH, nodes: PATH)",
+            "tables of nodes and edges, CSV or TSV, with text ids",
+            None,
+            GET_OWN,
+        ),
+        entry("GraphMl(path: PATH)", "a GraphML file of one graph", None, GET_OWN),
+        entry(
+            "Ogb(path: PATH)",
+            "a folder of the Open Graph Benchmark, one type of nodes and edges",
+            None,
+            GET_OWN,
+        ),
+        entry("Metis(path: PATH)", "a graph file of METIS", None, GET_OWN),
         entry("Npz(path: PATH)", "a NumPy archive of one graph or many", None, GET_OWN),
         entry(
             "Mapped(path: PATH)",

@@ -35,12 +35,8 @@ pub(super) fn named(text: &Text, weighted: bool) -> Option<DataError> {
     let (least, most) = (widths.iter().min().copied()?, widths.iter().max().copied()?);
     let of_line = if weighted { 3 } else { 2 };
     if is_metis(rows) {
-        let name = name_of(text);
-        let rule = format!(
-            "a METIS graph (a first line of counts, then the neighbours of each node), not an edge list; convert it: python3 -c \
-             \"rows = [l.split() for l in open('{name}') if l[0] != '%'][1:]; \
-             [print(u, int(v) - 1) for u, row in enumerate(rows) for v in row]\" > edges.txt"
-        );
+        let rule = "a METIS graph (a first line of counts, then the neighbours of each node), not an edge list; read it with \
+                    `Metis(path: …)`";
         return Some(DataError::format(&text.path, rule));
     }
     let counts = |field: &&str| whole(field) == Some(widths.len() as u64);

@@ -87,7 +87,7 @@ fn foreign_formats_are_named_with_the_way_out() {
         (b"# made by me\ngraph [\n]\n", &["GML"]),
         (
             b"<?xml version=\"1.0\"?>\n<graphml xmlns=\"x\">",
-            &["GraphML", "read_graphml"],
+            &["GraphML", "GraphMl(path: …)"],
         ),
         (b"<gexf>", &["GEXF", "read_gexf"]),
         (b"<!DOCTYPE html><html>404</html>", &["web page"]),

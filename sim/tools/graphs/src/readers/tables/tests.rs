@@ -10,7 +10,8 @@ const NODES: &str = "id,label,age,city,split,client,ok,price\n\
 const EDGES: &str = "when,source,target,weight\n1999,ann,\"bob, jr\",2\n2000,\"bob, jr\",cy,0.5\n";
 
 fn load(folder: &Folder, text: &str) -> Result<Dataset, String> {
-    let spec: DatasetSpec = ron::from_str(text).unwrap();
+    let ron = ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
+    let spec: DatasetSpec = ron.from_str(text).unwrap();
     let dirs = DataDirs::new().with("data", &folder.0);
     spec.load(&dirs, &mut SimRng::seed_from_u64(1))
         .map_err(|error| error.to_string())
