@@ -118,7 +118,7 @@ pub(super) fn check(case: &Case) -> Result<Vec<Mismatch>, String> {
             let mut tape = Tape::new();
             let logits = variable(&mut tape, &[logits])?;
             let scores = tape.sigmoid(logits);
-            let loss = tape.mean_squared_error(scores, &y);
+            let loss = tape.mean_squared_error(scores, &y, None);
             tape.backward(loss);
             vec![
                 ("loss", tape.scalar(loss).into()),

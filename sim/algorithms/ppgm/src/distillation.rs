@@ -110,7 +110,7 @@ impl Lessons {
         let mut loss = match matcher.recovered(tape, made) {
             None => tape.scale(2.0, error),
             Some(scores) => {
-                let of_second = tape.mean_squared_error(scores, targets);
+                let of_second = tape.mean_squared_error(scores, targets, None);
                 tape.add(error, of_second)
             }
         };

@@ -175,7 +175,7 @@ impl Part {
             let score = |[first, second]: &[Var; 2]| matcher.score(tape, *first, *second);
             let scores: Vec<Var> = states.iter().map(score).collect();
             let scores = tape.concat_rows(&scores);
-            let error = tape.mean_squared_error(scores, targets);
+            let error = tape.mean_squared_error(scores, targets, None);
             let error = tape.scale(share, error);
             let loss = match lessons {
                 // Whoever has a teacher reads a batch in one part, whose share is all of it.

@@ -72,7 +72,7 @@ impl Var {
 ///     tape.reset();
 ///     let x = tape.input(2, 2, &features);
 ///     let y = tape.matmul(x, weight.var());
-///     let loss = tape.mean_squared_error(y, &targets);
+///     let loss = tape.mean_squared_error(y, &targets, None);
 ///     tape.backward(loss);
 ///     let (parameters, gradient) = tape.parameters_mut();
 ///     for (p, g) in parameters.iter_mut().zip(gradient) {

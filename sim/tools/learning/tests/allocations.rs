@@ -131,7 +131,7 @@ fn a_step_through_every_layer_allocates_nothing() {
         let losses = [
             tape.cross_entropy(logits, &labels, None),
             tape.logistic_loss(logits, &targets, None),
-            tape.mean_squared_error(logits, &targets),
+            tape.mean_squared_error(logits, &targets, None),
             tape.info_nce(first, second, rest, 0.5, false),
         ];
         let losses = tape.concat_rows(&losses);

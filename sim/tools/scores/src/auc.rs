@@ -1,4 +1,4 @@
-//! The area under the ROC curve, from ranks.
+//! The area under the ROC curve, from ranks, and average precision.
 
 use super::{ScoreError, legal, same_length, shape};
 
@@ -85,24 +85,30 @@ pub fn auc_of_groups(groups: impl IntoIterator<Item = (u64, u64)>) -> Option<f64
     (n_positive > 0 && n_negative > 0).then(|| doubled_wins as f64 / (2 * n_positive * n_negative) as f64)
 }
 
-/// The areas of many binary tasks with missing labels.
+/// A score of each of many binary tasks with missing labels.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MaskedAuc {
-    /// The area of each task, shape `(n_tasks,)`; `None` where a class is missing among the
-    /// labelled items.
+pub struct PerTask {
+    /// Shape `(n_tasks,)`; `None` where the score is undefined for the labelled items.
     pub per_task: Vec<Option<f64>>,
-    /// The mean over the tasks that have an area; `None` if there is none.
+    /// The mean over the tasks that have a score; `None` if there is none.
     pub mean: Option<f64>,
 }
 
-impl MaskedAuc {
+impl PerTask {
+    pub(crate) fn of(per_task: Vec<Option<f64>>) -> PerTask {
+        let used: Vec<f64> = per_task.iter().copied().flatten().collect();
+        let mean = (!used.is_empty()).then(|| used.iter().sum::<f64>() / used.len() as f64);
+        PerTask { per_task, mean }
+    }
+
     /// How many tasks the mean is over.
     pub fn n_used(&self) -> usize {
         self.per_task.iter().flatten().count()
     }
 }
 
-/// The area of each of `n_tasks` binary tasks over its labelled items, and their mean.
+/// The area of each of `n_tasks` binary tasks over its labelled items, and their mean; a task that
+/// lacks a class has none.
 ///
 /// `positive`, `labelled` and `scores` have shape `(n, n_tasks)`. Unlabelled entries are not looked
 /// at.
@@ -111,12 +117,38 @@ impl MaskedAuc {
 ///
 /// [`ScoreError::Empty`] without tasks, [`ScoreError::Length`], [`ScoreError::Value`] for a NaN at
 /// a labelled place.
-pub fn masked_auc(
+pub fn masked_auc(positive: &[bool], labelled: &[bool], scores: &[f64], n_tasks: usize) -> Result<PerTask, ScoreError> {
+    per_task(positive, labelled, scores, n_tasks, rank_auc)
+}
+
+/// The average precision of each of `n_tasks` binary tasks over its labelled items, and their mean;
+/// a task without a positive item has none.
+///
+/// It is `Σ (R_k − R_{k−1}) P_k` with the recall `R_k` and precision `P_k` of the items that score
+/// at least the `k`-th largest score, as in scikit-learn's `average_precision_score`. Items of one
+/// score pass together; nothing is interpolated. A constant score reaches the share of positives.
+///
+/// Shapes and errors as of [`masked_auc`].
+///
+/// # Errors
+///
+/// As [`masked_auc`].
+pub fn masked_average_precision(
     positive: &[bool],
     labelled: &[bool],
     scores: &[f64],
     n_tasks: usize,
-) -> Result<MaskedAuc, ScoreError> {
+) -> Result<PerTask, ScoreError> {
+    per_task(positive, labelled, scores, n_tasks, average_precision)
+}
+
+fn per_task(
+    positive: &[bool],
+    labelled: &[bool],
+    scores: &[f64],
+    n_tasks: usize,
+    score: fn(Vec<(f64, bool)>) -> Option<f64>,
+) -> Result<PerTask, ScoreError> {
     if n_tasks == 0 {
         return Err(ScoreError::Empty);
     }
@@ -131,14 +163,24 @@ pub fn masked_auc(
             value: scores[index],
         });
     }
-    let area = |task: usize| {
+    let of_task = |task: usize| {
         let places = (task..positive.len()).step_by(n_tasks).filter(|&at| labelled[at]);
-        rank_auc(places.map(|at| (scores[at], positive[at])).collect())
+        score(places.map(|at| (scores[at], positive[at])).collect())
     };
-    let per_task: Vec<Option<f64>> = (0..n_tasks).map(area).collect();
-    let used: Vec<f64> = per_task.iter().copied().flatten().collect();
-    let mean = (!used.is_empty()).then(|| used.iter().sum::<f64>() / used.len() as f64);
-    Ok(MaskedAuc { per_task, mean })
+    Ok(PerTask::of((0..n_tasks).map(of_task).collect()))
+}
+
+/// The average precision for items `(score, positive)` without NaN; `None` without a positive one.
+fn average_precision(mut items: Vec<(f64, bool)>) -> Option<f64> {
+    items.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    let n_positive = items.iter().filter(|item| item.1).count();
+    let (mut found, mut passed, mut sum) = (0, 0, 0.0);
+    for group in items.chunk_by(|a, b| a.0 == b.0) {
+        let hits = group.iter().filter(|item| item.1).count();
+        (found, passed) = (found + hits, passed + group.len());
+        sum += hits as f64 * (found as f64 / passed as f64);
+    }
+    (n_positive > 0).then(|| sum / n_positive as f64)
 }
 
 /// The unweighted mean over classes of the area of "this class against the rest".
@@ -215,6 +257,19 @@ mod tests {
         );
         assert!(masked_auc(&positive, &labelled, &scores, 4).is_err());
         assert_eq!(masked_auc(&[], &[], &[], 2).unwrap().mean, None);
+    }
+
+    /// By hand: the first task has precision 1 at recall 1/2 and 2/3 at 1; its last item is not
+    /// known. In the second all score the same.
+    #[test]
+    fn precision_is_averaged_over_what_is_found() {
+        let positive = [true, true, false, false, true, false, true, false];
+        let labelled = [true, true, true, true, true, true, false, true];
+        let scores = [0.9, 0.5, 0.7, 0.5, 0.6, 0.5, f64::NAN, 0.5];
+        let found = masked_average_precision(&positive, &labelled, &scores, 2).unwrap();
+        assert_eq!(found.per_task, [Some((1.0 + 2.0 / 3.0) / 2.0), Some(0.25)]);
+        let none = masked_average_precision(&[false; 2], &[true; 2], &[0.1, 0.2], 1).unwrap();
+        assert_eq!((none.per_task, none.mean), (vec![None], None));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Agreement of predicted and actual labels: accuracy and F1.
 
 use super::classes::{distinct, numbered};
-use super::{ScoreError, same_length};
+use super::{PerTask, ScoreError, same_length};
 
 /// F1 scores: `2 TP / (2 TP + FP + FN)`, 0 where that is 0 / 0.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +23,12 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
+    fn add(&mut self, actual: bool, predicted: bool) {
+        self.hits += u64::from(actual && predicted);
+        self.false_alarms += u64::from(!actual && predicted);
+        self.misses += u64::from(actual && !predicted);
+    }
+
     fn f1(self) -> f64 {
         match 2 * self.hits + self.false_alarms + self.misses {
             0 => 0.0,
@@ -65,12 +71,48 @@ pub fn f1_multi_label(actual: &[bool], predicted: &[bool], n_labels: usize) -> R
     let mut counts = vec![Counts::default(); n_labels];
     for (actual, predicted) in actual.chunks(n_labels).zip(predicted.chunks(n_labels)) {
         for ((label, actual), predicted) in counts.iter_mut().zip(actual).zip(predicted) {
-            label.hits += u64::from(*actual && *predicted);
-            label.false_alarms += u64::from(!actual && *predicted);
-            label.misses += u64::from(*actual && !predicted);
+            label.add(*actual, *predicted);
         }
     }
     Ok(F1::of(&counts))
+}
+
+/// F1 of binary labels of which some are unknown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MaskedF1 {
+    /// The score of the counts summed over the labels; `None` where nothing is positive, neither in
+    /// truth nor as predicted.
+    pub micro: Option<f64>,
+    /// The score of each label, `None` where nothing of it is positive, and the mean of the others.
+    pub labels: PerTask,
+}
+
+/// F1 of a multi-label prediction over the known labels: unlike in [`f1_multi_label`], a label that
+/// no item has and none is predicted to have is left out of the mean.
+///
+/// `actual`, `known` and `predicted` have shape `(n, n_labels)`. Unknown entries are not looked at.
+///
+/// # Errors
+///
+/// [`ScoreError::Empty`] without labels, [`ScoreError::Length`].
+pub fn masked_f1(actual: &[bool], known: &[bool], predicted: &[bool], n_labels: usize) -> Result<MaskedF1, ScoreError> {
+    if n_labels == 0 {
+        return Err(ScoreError::Empty);
+    }
+    same_length("actual", actual.len() / n_labels * n_labels, actual.len())?;
+    same_length("known", actual.len(), known.len())?;
+    same_length("predicted", actual.len(), predicted.len())?;
+    let mut counts = vec![Counts::default(); n_labels];
+    for (at, (actual, predicted)) in actual.iter().zip(predicted).enumerate().filter(|(at, _)| known[*at]) {
+        counts[at % n_labels].add(*actual, *predicted);
+    }
+    let f1 = F1::of(&counts);
+    let has_positive = |label: &Counts| label.hits + label.false_alarms + label.misses > 0;
+    let of_label = |(label, f1): (&Counts, &f64)| has_positive(label).then_some(*f1);
+    Ok(MaskedF1 {
+        micro: counts.iter().any(has_positive).then_some(f1.micro),
+        labels: PerTask::of(counts.iter().zip(&f1.per_label).map(of_label).collect()),
+    })
 }
 
 /// F1 of a single-label prediction over the classes that occur in either input; `micro` then equals
@@ -127,6 +169,20 @@ mod tests {
             f1_multi_label(&[true; 3], &[true; 3], 2),
             Err(ScoreError::Length { input: "actual", .. })
         ));
+    }
+
+    /// By hand: label 0 has a hit and a miss, 1 a false alarm, 2 nothing positive that is known.
+    #[test]
+    fn unknown_labels_and_labels_without_a_positive_are_left_out() {
+        let actual = [true, false, false, true, false, true];
+        let known = [true, true, true, true, true, false];
+        let predicted = [true, true, false, false, false, true];
+        let f1 = masked_f1(&actual, &known, &predicted, 3).unwrap();
+        assert_eq!(f1.labels.per_task, [Some(2.0 / 3.0), Some(0.0), None]);
+        assert_eq!((f1.micro, f1.labels.mean), (Some(0.5), Some(1.0 / 3.0)));
+        let none = masked_f1(&[false], &[true], &[false], 1).unwrap();
+        assert_eq!((none.micro, none.labels.mean), (None, None));
+        assert!(masked_f1(&[true; 3], &[true; 3], &[true; 3], 2).is_err());
     }
 
     #[test]

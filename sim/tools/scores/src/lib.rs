@@ -2,9 +2,9 @@
 //! distances and kernels.
 //!
 //! - [`auc`], [`masked_auc`], [`auc_one_vs_rest`]: the area under the ROC curve, from ranks;
-//!   [`true_positive_rate`]: one point of the curve.
-//! - [`accuracy`], [`f1_multi_label`], [`f1_multi_class`]: agreement of predicted and actual
-//!   labels.
+//!   [`true_positive_rate`]: one point of the curve; [`masked_average_precision`].
+//! - [`accuracy`], [`f1_multi_label`], [`masked_f1`], [`f1_multi_class`]: agreement of predicted and
+//!   actual labels; [`number_errors`]: of predicted and actual numbers.
 //! - [`adjusted_rand`], [`normalised_mutual_info`], [`silhouette`]: agreement and quality of
 //!   clusterings.
 //! - [`trustworthiness`]: how many neighbours of an embedding are neighbours of the data.
@@ -31,12 +31,14 @@ pub mod inference;
 mod kernels;
 mod labels;
 mod neighbours;
+mod numbers;
 mod ranking;
 
-pub use auc::{MaskedAuc, auc, auc_of_groups, auc_one_vs_rest, masked_auc, true_positive_rate};
+pub use auc::{PerTask, auc, auc_of_groups, auc_one_vs_rest, masked_auc, masked_average_precision, true_positive_rate};
 pub use clustering::{adjusted_rand, normalised_mutual_info, silhouette};
-pub use labels::{F1, accuracy, f1_multi_class, f1_multi_label};
+pub use labels::{F1, MaskedF1, accuracy, f1_multi_class, f1_multi_label, masked_f1};
 pub use neighbours::trustworthiness;
+pub use numbers::{NumberErrors, number_errors};
 pub use ranking::{Ties, kendall, precision_at, spearman};
 
 /// Why a score does not exist.

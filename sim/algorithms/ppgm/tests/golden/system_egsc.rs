@@ -147,7 +147,7 @@ fn pairs(network: &Egsc, graphs: &[Input]) -> Got {
         scores.push((name, tape.scalar(score).into()));
     }
     let score = network.score(&mut tape, states[0], states[1]);
-    let loss = tape.mean_squared_error(score, &[0.9]);
+    let loss = tape.mean_squared_error(score, &[0.9], None);
     tape.backward(loss);
     Got::Map(vec![
         ("lengths", Got::List(lengths.into())),

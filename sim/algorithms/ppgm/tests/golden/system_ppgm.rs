@@ -161,7 +161,7 @@ pub(super) fn check(case: &Case) -> Result<Vec<Mismatch>, String> {
     let met = ppgm.meet(&mut tape, 0, &graphs, &begun, &others, None);
     let met = [met[0].state, met[1].state];
     let cosine = ppgm.score(&mut tape, met[0], met[1]);
-    let loss = tape.mean_squared_error(cosine, &target);
+    let loss = tape.mean_squared_error(cosine, &target, None);
     tape.backward(loss);
 
     let joint = |joint: &str, kind: &str| -> Result<Got, String> {

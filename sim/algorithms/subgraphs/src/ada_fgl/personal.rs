@@ -287,7 +287,7 @@ impl Own {
                 let mut losses = Vec::new();
                 if let Some(like) = like {
                     losses.push(tape.cross_entropy(like, nodes.labels, Some(trained)));
-                    losses.push(tape.mean_squared_error(like, common));
+                    losses.push(tape.mean_squared_error(like, common, None));
                 }
                 for logits in unlike.into_iter().flatten() {
                     losses.push(tape.cross_entropy(logits, nodes.labels, Some(trained)));

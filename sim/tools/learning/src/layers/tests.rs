@@ -215,7 +215,7 @@ fn a_layer_from_kept_sums_has_the_bits_of_the_whole_layer() {
                     false => gcn.forward(&mut tape, batch.adjacency(), x),
                 }
             };
-            let loss = tape.mean_squared_error(y, &targets);
+            let loss = tape.mean_squared_error(y, &targets, None);
             tape.backward(loss);
             (tape.value(y).to_vec(), tape.parameters_mut().1.to_vec())
         };
@@ -290,7 +290,7 @@ fn a_layer_of_scarce_features_has_the_bits_of_the_whole_layer() {
                     linear.forward_relu(&mut tape, x),
                 );
                 let y = tape.add(a, b);
-                let loss = tape.mean_squared_error(y, &targets);
+                let loss = tape.mean_squared_error(y, &targets, None);
                 tape.backward(loss);
                 let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<u32>>();
                 (bits(tape.value(y)), bits(tape.parameters_mut().1))

@@ -212,7 +212,7 @@ fn dispatch(back: &mut Back<'_, '_>, op: Op<'_>, gy: &mut [f32]) {
         } => recurrent::lstm_back(back, gates, w, n_steps, reverse, gy),
         Op::CrossEntropy { logits, labels, mask } => losses::cross_entropy_back(back, logits, labels, mask, gy),
         Op::Logistic { logits, targets, mask } => losses::logistic_back(back, logits, targets, mask, gy),
-        Op::SquaredError(x, targets) => losses::squared_error_back(back, x, targets, gy),
+        Op::SquaredError { x, targets, mask } => losses::squared_error_back(back, x, targets, mask, gy),
         Op::Custom(custom) => custom.backward(back, gy),
     }
 }

@@ -48,6 +48,6 @@ impl<'g> Tape<'g> {
     /// If the shapes do not fit.
     pub fn cosine_squared_error(&mut self, a: Var, b: Var, targets: &'g [f32]) -> Var {
         let cosines = self.cosine(a, b);
-        self.mean_squared_error(cosines, targets)
+        self.mean_squared_error(cosines, targets, None)
     }
 }

@@ -67,27 +67,36 @@ impl<'g> Tape<'g> {
         var
     }
 
-    /// The mean of `(x − target)²` over all elements; 0 if there are none.
+    /// The mean of `(x − target)²` over the elements, or those that `mask` marks; 0 if there are
+    /// none. A target that is not marked may be NaN.
     ///
     /// # Panics
     /// If the lengths differ.
-    pub fn mean_squared_error(&mut self, x: Var, targets: &'g [f32]) -> Var {
-        assert_eq!(
-            self.entries[x.0 as usize].len(),
-            targets.len(),
-            "each element has a target"
+    pub fn mean_squared_error(&mut self, x: Var, targets: &'g [f32], mask: Option<&'g [bool]>) -> Var {
+        let n = self.entries[x.0 as usize].len();
+        assert_eq!(targets.len(), n, "each element has a target");
+        assert!(
+            mask.is_none_or(|mask| mask.len() == n),
+            "a mask has one flag an element"
         );
         let needs = self.needs_gradient(x);
-        let var = self.push(Op::SquaredError(x, targets), 1, 1, needs);
+        let var = self.push(Op::SquaredError { x, targets, mask }, 1, 1, needs);
         let to = self.open(var);
-        let errors = to
-            .operand(x)
-            .iter()
-            .zip(targets)
-            .map(|(x, target)| f64::from(x - target));
-        to.y[0] = (errors.map(|error| error * error).sum::<f64>() / targets.len().max(1) as f64) as f32;
+        let mut sum = 0.0;
+        for (i, (x, target)) in to.operand(x).iter().zip(targets).enumerate() {
+            if counts(mask, i) {
+                let error = f64::from(x - target);
+                sum += error * error;
+            }
+        }
+        to.y[0] = (sum / n_counted(mask, n).max(1) as f64) as f32;
         var
     }
+}
+
+/// How many of `n` elements count.
+fn n_counted(mask: Option<&[bool]>, n: usize) -> usize {
+    mask.map_or(n, |mask| mask.iter().filter(|counts| **counts).count())
 }
 
 fn counts(mask: Option<&[bool]>, i: usize) -> bool {
@@ -123,11 +132,13 @@ pub(super) fn logistic_back(back: &mut Back<'_, '_>, logits: Var, targets: &[f32
     }
 }
 
-pub(super) fn squared_error_back(back: &mut Back<'_, '_>, x: Var, targets: &[f32], gy: &[f32]) {
+pub(super) fn squared_error_back(back: &mut Back<'_, '_>, x: Var, targets: &[f32], mask: Option<&[bool]>, gy: &[f32]) {
     let value = back.value(x);
-    let scale = 2.0 * gy[0] / targets.len().max(1) as f32;
+    let scale = 2.0 * gy[0] / n_counted(mask, targets.len()).max(1) as f32;
     let Some(gradient) = back.gradient(x) else { return };
-    for ((gradient, x), target) in gradient.iter_mut().zip(value).zip(targets) {
-        *gradient += scale * (x - target);
+    for (i, ((gradient, x), target)) in gradient.iter_mut().zip(value).zip(targets).enumerate() {
+        if counts(mask, i) {
+            *gradient += scale * (x - target);
+        }
     }
 }

@@ -151,7 +151,11 @@ pub(super) enum Op<'g> {
         targets: &'g [f32],
         mask: Option<&'g [bool]>,
     },
-    SquaredError(Var, &'g [f32]),
+    SquaredError {
+        x: Var,
+        targets: &'g [f32],
+        mask: Option<&'g [bool]>,
+    },
     /// An operation from outside.
     Custom(Custom<'g>),
 }

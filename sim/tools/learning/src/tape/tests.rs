@@ -266,12 +266,27 @@ proptest! {
         for mask in [None, Some(some)] {
             agrees(seed, &one, |tape, v| tape.logistic_loss(v[0], targets, mask));
         }
-        agrees(seed, &one, |tape, v| tape.mean_squared_error(v[0], targets));
+        for mask in [None, Some(some)] {
+            agrees(seed, &one, |tape, v| tape.mean_squared_error(v[0], targets, mask));
+        }
         let contrast = [(1, columns + 2), (1, columns + 2), (rows, columns + 2)];
         for include_positive in [true, false] {
             agrees(seed, &contrast, |tape, v| tape.info_nce(v[0], v[1], v[2], 0.8, include_positive));
         }
     }
+}
+
+#[test]
+fn what_is_not_marked_is_in_no_error() {
+    let mut tape = Tape::new();
+    let x = tape.variable(2, 2, &[1.0, 2.0, 3.0, 5.0]);
+    let (targets, mask) = ([0.0, f32::NAN, f32::NAN, 2.0], [true, false, false, true]);
+    let loss = tape.mean_squared_error(x, &targets, Some(&mask));
+    tape.backward(loss);
+    assert_eq!(tape.scalar(loss), (1.0 + 9.0) / 2.0);
+    assert_eq!(tape.gradient(x), [1.0, 0.0, 0.0, 3.0]);
+    let none = tape.mean_squared_error(x, &targets, Some(&[false; 4]));
+    assert_eq!(tape.scalar(none), 0.0);
 }
 
 /// Where the largest is far from the second, so that no step of the differences changes it.

@@ -28,7 +28,7 @@ fn sage_has_the_same_bits_from_means_and_scarce_rows_that_a_batch_keeps() {
             Some(means) => sage.forward_from_means(&mut tape, means, x),
             None => sage.forward(&mut tape, batch.adjacency(), x),
         };
-        let loss = tape.mean_squared_error(y, &targets);
+        let loss = tape.mean_squared_error(y, &targets, None);
         tape.backward(loss);
         (tape.value(y).to_vec(), tape.parameters_mut().1.to_vec())
     };
