@@ -149,37 +149,41 @@ impl Dataset {
         self.graph_labels.is_some() || self.graph_tasks.is_some() || has_targets || self.graphs.len() != 1
     }
 
-    /// Why there is no class to learn per item, and the way out.
+    /// Why there is not one class per item, and the way out, for what learns classes alone.
     pub fn no_classes(&self) -> String {
+        const NEEDS: &str = "one class per item is needed here";
+        const LEARNS: &str = "choose FedAvg";
         match &self.graph_tasks {
             Some(tasks) if tasks.n_tasks() > 1 => {
                 let names: Vec<&str> = tasks.names().iter().take(12).map(String::as_str).collect();
                 let more = if tasks.n_tasks() > 12 { ", …" } else { "" };
                 format!(
-                    "the data set has {} tasks ({}{more}), and one is learned here; name it in `MoleculeTable(path: …, tasks: [\"{}\"])`, \
-                     or choose Fgcl, which learns all",
+                    "the data set has {} tasks ({}{more}), and {NEEDS}; name one in `MoleculeTable(path: …, tasks: [\"{}\"])`, \
+                     or {LEARNS}, which learns all",
                     tasks.n_tasks(),
                     names.join(", ").escape_debug(),
                     names[0].escape_debug()
                 )
             }
             Some(tasks) if tasks.n_missing() > 0 => format!(
-                "{} of {} labels of the task {} are missing; leave those rows out of the file, name another task in `tasks: […]`, \
-                 or choose Fgcl, which takes missing labels",
+                "{} of {} labels of the task {} are missing, and {NEEDS}; leave those rows out of the file, name another task in \
+                 `tasks: […]`, or {LEARNS}, which takes missing labels",
                 tasks.n_missing(),
                 tasks.n_graphs(),
                 tasks.names()[0].escape_debug()
             ),
-            _ if self.node_tasks.is_some() => {
-                "the data set has binary labels of nodes, some of them missing, and classes are \
-                 learned here; store a class per node, or labels without a missing one"
-                    .to_owned()
-            }
-            _ if self.targets.is_some() => {
-                "the data set has numbers to predict, and classes are learned here; store a class \
-                 for each range of values"
-                    .to_owned()
-            }
+            _ if self.node_tasks.is_some() => format!(
+                "the data set has binary labels of nodes, some of them missing, and {NEEDS}; store a class per node, or {LEARNS}, \
+                 which takes missing labels"
+            ),
+            _ if self.node_labels.as_ref().is_some_and(Labels::is_multi_label) => format!(
+                "a node of the data set has several classes, and {NEEDS}; choose a set whose nodes have one each, or {LEARNS}, \
+                 which learns several labels"
+            ),
+            _ if self.targets.is_some() => format!(
+                "the data set has numbers to predict, and {NEEDS}; store a class for each range of values, or {LEARNS}, \
+                 which predicts numbers"
+            ),
             _ => "the data set has no classes to learn; choose one with labels".to_owned(),
         }
     }

@@ -316,7 +316,7 @@ impl PartitionSpec {
                 enough(n_items, n_clients, min_size)?;
                 let classes = deal::items_by_class(dataset, rng).ok_or(PartitionError::Needs {
                     rule: "LabelSkew",
-                    what: "labels; use Iid or QuantitySkew instead",
+                    what: "labels that are classes; use Iid or QuantitySkew instead",
                 })?;
                 Partition::from_shards(deal::by_class(
                     classes,
