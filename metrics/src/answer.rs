@@ -4,7 +4,8 @@
 use crate::key::{MetricKey, base, in_words, reference_label};
 use crate::metric::Unit;
 use crate::records::{
-    CUT_EDGES, ClientScoreRow, ControlRow, MAJORITY_CLASS, OWN_ACCURACY, OWN_SPREAD, OWN_WORST_TENTH,
+    CUT_EDGES, ClientScoreRow, ControlRow, LABEL_PRIOR, MAJORITY_CLASS, OWN_ACCURACY, OWN_SPREAD, OWN_WORST_TENTH,
+    TRAINING_MEAN,
 };
 use crate::run_dir::{Division, RunDir};
 use crate::target::{self, Target};
@@ -56,9 +57,10 @@ impl Answer {
 }
 
 /// The names of the numbers that answer a question: the `headline`, and what it took to reach
-/// targets.
+/// targets. For an accuracy that a run lacks, since it learns several labels or numbers, stands the
+/// same of their scores.
 pub fn answers(headline: &[String], summary: &BTreeMap<String, f64>) -> Vec<String> {
-    let mut names = headline.to_vec();
+    let mut names: Vec<String> = headline.iter().flat_map(|name| of_task(name, summary)).collect();
     let targets = summary.keys().filter_map(|name| Target::of_name(name, target::REACHED));
     for of in targets {
         let took = [target::ROUNDS, target::TIME, target::BYTES].map(|number| of.name_of(number));
@@ -70,25 +72,67 @@ pub fn answers(headline: &[String], summary: &BTreeMap<String, f64>) -> Vec<Stri
     names
 }
 
+/// A name, or where the run has none of it the counterparts that it has.
+fn of_task(name: &str, summary: &BTreeMap<String, f64>) -> Vec<String> {
+    let other = |score: &&str| match name.strip_suffix("own_worst_tenth") {
+        Some(split) => format!("{split}own_worst_tenth_{score}"),
+        None => name.replace("accuracy", score),
+    };
+    let is_there = |name: &String| summary.contains_key(name);
+    let others = ["average_precision", "mae", "r2"].iter().map(other).filter(is_there);
+    let others: Vec<String> = others.collect();
+    match summary.contains_key(name) || others.is_empty() {
+        true => vec![name.to_owned()],
+        false => others,
+    }
+}
+
+const MEAN: &str = "one that always answers the mean of the training items";
+/// A score, the control whose answer is constant, and what that answer is.
+const CONSTANTS: [(&str, &str, &str, &str); 4] = [
+    (
+        "test_accuracy",
+        MAJORITY_CLASS,
+        "the majority class",
+        "one that always answers the most frequent class",
+    ),
+    (
+        "test_average_precision",
+        LABEL_PRIOR,
+        "the frequencies of the labels",
+        "one that gives every item the frequency of each label",
+    ),
+    ("test_r2", TRAINING_MEAN, "the training mean", MEAN),
+    ("test_mae", TRAINING_MEAN, "that of the training mean", MEAN),
+];
+
 /// What the numbers of a run show that its reader must know: a model that is no better than the
 /// constant answer.
 ///
 /// Warnings of a run's sheet are counted in the summary, and so part of its fingerprint; these came
 /// later, and are not.
 pub fn lints(summary: &BTreeMap<String, f64>) -> Vec<String> {
-    const SCORE: &str = "test_accuracy";
-    let constant = summary.get(&MetricKey::of(SCORE).against(MAJORITY_CLASS).to_string());
-    let (Some(accuracy), Some(constant)) = (summary.get(SCORE), constant) else {
-        return Vec::new();
+    let lint = |(name, control, what, who): (&str, &str, &str, &str)| {
+        let constant = summary.get(&MetricKey::of(name).against(control).to_string())?;
+        let score = summary.get(name)?;
+        let is_error = name == "test_mae";
+        // An R² says it of errors, too.
+        if is_error && summary.contains_key("test_r2") {
+            return None;
+        }
+        let (is_no_better, side) = match is_error {
+            true => (score >= constant, "below"),
+            false => (score <= constant, "above"),
+        };
+        // What is not finite is told of as divergence.
+        is_no_better.then(|| {
+            format!(
+                "{name} {score:.3} is not {side} {what} ({constant:.3}): the model is no better than {who}; help: more rounds, \
+                 another learning rate or optimiser, or other inputs"
+            )
+        })
     };
-    // What is not finite is told of as divergence.
-    match accuracy <= constant {
-        true => vec![format!(
-            "{SCORE} {accuracy:.3} is not above the majority class ({constant:.3}): the model is no better than one that always answers \
-             the most frequent class; help: more rounds, another learning rate or optimiser, or other inputs"
-        )],
-        false => Vec::new(),
-    }
+    CONSTANTS.into_iter().filter_map(lint).collect()
 }
 
 /// Adds to a run's numbers what its other files say besides: of one graph in pieces how many edges
@@ -209,6 +253,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_accuracy_that_is_not_there_is_answered_by_the_scores_that_are() {
+        let names = |headline: &str, there: &[&str]| {
+            let summary = there.iter().map(|name| ((*name).to_owned(), 1.0)).collect();
+            answers(&[headline.to_owned()], &summary).join(" ")
+        };
+        assert_eq!(names("test_accuracy", &["test_mae", "test_r2"]), "test_mae test_r2");
+        assert_eq!(names("test_accuracy", &["test_accuracy", "test_mae"]), "test_accuracy");
+        assert_eq!(names("test_accuracy", &["loss"]), "test_accuracy");
+        assert_eq!(
+            names("test_own_worst_tenth", &["test_own_worst_tenth_mae"]),
+            "test_own_worst_tenth_mae"
+        );
+    }
+
+    #[test]
     fn a_model_that_is_no_better_than_the_constant_answer_is_warned_of() {
         let summary = |accuracy: f64, constant: Option<f64>| {
             let constant = constant.map(|constant| ("test_accuracy@majority_class".to_owned(), constant));
@@ -225,6 +284,18 @@ mod tests {
         assert_eq!(lints(&summary(0.5, Some(0.5))).len(), 1);
         assert!(lints(&summary(0.51, Some(0.5))).is_empty());
         assert!(lints(&summary(0.1, None)).is_empty());
+        let numbers = [("test_r2", -0.25), ("test_r2@training_mean", -0.125)];
+        let lint = lints(&numbers.map(|(name, value)| (name.to_owned(), value)).into());
+        let errors = [("test_mae", 2.0), ("test_mae@training_mean", 2.0)];
+        let of_error = lints(&errors.map(|(name, value)| (name.to_owned(), value)).into());
+        assert!(
+            of_error[0].starts_with("test_mae 2.000 is not below that of the training mean (2.000)"),
+            "{of_error:?}"
+        );
+        assert!(
+            lint[0].starts_with("test_r2 -0.250 is not above the training mean (-0.125)"),
+            "{lint:?}"
+        );
         assert!(lints(&BTreeMap::new()).is_empty());
     }
 }

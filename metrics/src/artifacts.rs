@@ -185,6 +185,28 @@ pub const OWN_PREDICTIONS: ArtifactTable = ArtifactTable {
     file: "own_predictions.csv",
     columns: ANSWERS,
 };
+/// The answers of the server's last model to several labels or numbers, where a card keeps
+/// `Predictions`.
+pub const OUTPUTS: ArtifactTable = ArtifactTable {
+    file: "outputs.csv",
+    columns: OUTPUT,
+};
+/// The same of each client's own last model on its own items.
+pub const OWN_OUTPUTS: ArtifactTable = ArtifactTable {
+    file: "own_outputs.csv",
+    columns: OUTPUT,
+};
+/// How each client's model scores on the client's own items, where labels or numbers are learned.
+pub const CLIENT_METRICS: ArtifactTable = ArtifactTable {
+    file: "client_metrics.csv",
+    columns: &[
+        column("client", WHOLE, "The client."),
+        column("split", "text", "`test` or `validation`."),
+        column("metric", "text", "`average_precision` or `mae`, and `loss`."),
+        column("value", FLOAT, "Its value; a score that is undefined has no row."),
+        column("items", WHOLE, "Items of the client in that split."),
+    ],
+};
 /// Which client holds each item, and what it is for, where a card keeps `Assignment`.
 pub const ASSIGNMENT: ArtifactTable = ArtifactTable {
     file: "assignment.csv",
@@ -220,18 +242,23 @@ pub const OWN_MODELS: &str = "own_models.npy";
 
 /// The files that a card has a run keep. They are no part of the fingerprint: the result is the
 /// same without them.
-pub const KEPT: [&str; 6] = [
+pub const KEPT: [&str; 8] = [
     MODEL,
     OWN_MODELS,
     MODEL_LAYOUT.file,
     PREDICTIONS.file,
     OWN_PREDICTIONS.file,
+    OUTPUTS.file,
+    OWN_OUTPUTS.file,
     ASSIGNMENT.file,
 ];
 
-pub const ARTIFACT_TABLES: [ArtifactTable; 14] = [
+pub const ARTIFACT_TABLES: [ArtifactTable; 17] = [
     PREDICTIONS,
     OWN_PREDICTIONS,
+    OUTPUTS,
+    OWN_OUTPUTS,
+    CLIENT_METRICS,
     ASSIGNMENT,
     MODEL_LAYOUT,
     LINKS,
@@ -265,6 +292,32 @@ const ANSWERS: &[Column] = &[
         "probability_*",
         FLOAT,
         "The probability of a class, from 0, by softmax in double precision.",
+    ),
+];
+
+/// The columns of answers to several labels or numbers.
+const OUTPUT: &[Column] = &[
+    ITEM,
+    HOLDER,
+    column(
+        "part",
+        "text",
+        "What the client uses it for: `train`, `validation` or `test`.",
+    ),
+    column(
+        "output",
+        WHOLE,
+        "The label or number, by its place in the data, from 0.",
+    ),
+    column(
+        "truth",
+        "a float or blank",
+        "The label, 0 or 1, or the number; blank where unknown.",
+    ),
+    column(
+        "answer",
+        FLOAT,
+        "The probability of the label, or the predicted number in its unit.",
     ),
 ];
 

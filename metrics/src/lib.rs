@@ -68,8 +68,9 @@ pub use key::MetricKey;
 pub use ledger::{Cell, DropReason, Kind, Ledger};
 pub use metric::{Metric, Unit};
 pub use records::{
-    AbsenceRow, CLIENT_MAJORITY, ClientRow, ClientScoreRow, ControlRow, MAJORITY_CLASS, MessageRow, ObservationRow,
-    PartitionRow, PrivacyRow, ReadingRow, RoundRow, ScoreRow, UNTRAINED, totals,
+    AbsenceRow, CLIENT_MAJORITY, CLIENT_MEAN, CLIENT_PRIOR, ClientRow, ClientScoreRow, ControlRow, LABEL_PRIOR,
+    MAJORITY_CLASS, MessageRow, ObservationRow, PartitionRow, PrivacyRow, ReadingRow, RoundRow, ScoreRow,
+    TRAINING_MEAN, UNTRAINED, totals,
 };
 pub use run_dir::{Division, ReadError, RunDir, RunResult, RunWriter, WriteError, read_partition, read_table};
 pub use sheet::Sheet;

@@ -275,7 +275,8 @@ table! {
     /// to the client's own data. Not part of the result hash.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct ControlRow {
-        /// Baseline: `client_majority`, `majority_class` or `untrained`.
+        /// Baseline: `untrained`; for classes `client_majority`, `majority_class`; for labels
+        /// `client_prior`, `label_prior`; for numbers `client_mean`, `training_mean`.
         pub control: String,
         /// Metric, by its name in `summary.json`.
         pub metric: String,
@@ -293,6 +294,15 @@ pub const CLIENT_MAJORITY: &str = "client_majority";
 /// The control that answers every test item with the class that most training items of all clients
 /// have.
 pub const MAJORITY_CLASS: &str = "majority_class";
+/// The control that gives each label the frequency that it has among the training items of all
+/// clients.
+pub const LABEL_PRIOR: &str = "label_prior";
+/// The same with the frequency among the training items of the client.
+pub const CLIENT_PRIOR: &str = "client_prior";
+/// The control that answers with the mean number of the training items of all clients.
+pub const TRAINING_MEAN: &str = "training_mean";
+/// The same with the mean of the training items of the client.
+pub const CLIENT_MEAN: &str = "client_mean";
 /// The control that answers with the model before its first training step.
 pub const UNTRAINED: &str = "untrained";
 

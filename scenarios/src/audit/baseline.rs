@@ -8,7 +8,7 @@
 
 use super::{Evidence, spread_text};
 use crate::claims::{Measure, Rule, Test};
-use folkmoot_metrics::{CLIENT_MAJORITY, MAJORITY_CLASS, MetricKey, Spread};
+use folkmoot_metrics::{CLIENT_MAJORITY, CLIENT_PRIOR, LABEL_PRIOR, MAJORITY_CLASS, MetricKey, Spread, TRAINING_MEAN};
 
 /// How the reason begins where a baseline has failed.
 pub(super) const NO_VERDICT: &str = "no verdict";
@@ -32,6 +32,9 @@ fn constant(measure: &Measure) -> Option<Constant> {
     match measure.metric.as_str() {
         "test_own_accuracy" | "test_client_accuracy" => of(CLIENT_MAJORITY),
         "test_accuracy" => of(MAJORITY_CLASS),
+        "test_own_average_precision" | "test_client_average_precision" => of(CLIENT_PRIOR),
+        "test_average_precision" => of(LABEL_PRIOR),
+        "test_r2" => of(TRAINING_MEAN),
         "test_roc_auc" => Some(Constant::Fixed(0.5)),
         _ => None,
     }

@@ -77,6 +77,12 @@ pub trait Attack: Send + Sync {
         Ok(())
     }
 
+    /// Whether it reads classes, so that data with labels or numbers to learn are refused. Default:
+    /// yes.
+    fn reads_classes(&self) -> bool {
+        true
+    }
+
     /// Of how many of the last rounds it reads what the server was sent; the server keeps that
     /// much. Default: 0.
     fn n_rounds(&self) -> u32 {

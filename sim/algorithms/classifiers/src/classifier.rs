@@ -1,5 +1,6 @@
-//! Classification of graphs, or of the nodes of one graph, by a graph network: what the strategies
-//! that train one share.
+//! Prediction for graphs, or for the nodes of one graph, by a graph network: what the strategies
+//! that train one share. The data set decides on the [`Task`]: one class, several labels, or
+//! numbers per item.
 //!
 //! [`Network`] is the model that [`Model`] describes; a [`Classifier`] trains it on a [`Shard`],
 //! and scores it on all that is [`Held`].
@@ -12,6 +13,7 @@
 //! - **A graph without nodes** is read out as 0, so its class follows from the biases of the head.
 //! - **One class only** in a validation or test part: there is no area under the curve, and its
 //!   score is left out.
+//! - **Labels and numbers** that are unknown are in no loss and no score.
 //!
 //! Training allocates nothing from the second step on, but for what a small batch of nodes reads of
 //! its graph: each thread keeps a tape and a batch, and no result depends on them.
@@ -25,17 +27,19 @@ mod hidden;
 #[cfg(test)]
 mod hidden_tests;
 mod last;
+mod measures;
 mod narrow;
 #[cfg(test)]
 mod near_tests;
 mod network;
 mod nodes;
+mod parts;
 mod rows;
 mod scale;
 mod scores;
 mod searched;
 mod settings;
-mod split;
+mod task;
 mod terms;
 mod train;
 mod trained;
@@ -56,6 +60,8 @@ pub use settings::{
     Encoder, Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Target, Training, hides_items, sends_model_alone,
     trains,
 };
+pub use task::{TargetScale, Task};
+pub(crate) use terms::error;
 pub use terms::{FARING, TERMS};
 pub use train::{Contrast, Course};
 pub use trained::{Classified, scale_statistics};
@@ -66,21 +72,27 @@ use folkmoot_learning::{Batch, Csr, Optimiser};
 use folkmoot_rounds::{Exchange, RoundEvaluator, Rounds, SidePayload, Trainer, Watched};
 use folkmoot_scenarios::algorithm::{Shared, Source};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::sync::Arc;
 
-/// What everybody knows of the data: how long a row of a node is, how many classes there are, and
-/// whether graphs have them or nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// What everybody knows of the data: how long a row of a node is, what is to be learned, and
+/// whether of graphs or of nodes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Facts {
     /// The number of clients.
     pub n_clients: u32,
     /// Numbers that a node brings.
     pub n_features: u32,
-    /// Classes to tell apart.
+    /// Outputs of the network: classes, labels or numbers.
     pub n_classes: u32,
-    /// Whole graphs are classified; otherwise nodes are.
+    /// Items are whole graphs; otherwise nodes.
     pub classifies_graphs: bool,
+    /// What is learned.
+    #[serde(skip_serializing_if = "Task::is_classes")]
+    pub task: Task,
+    /// Mean and deviation of the numbers to predict; empty for other tasks.
+    #[serde(skip_serializing_if = "<[TargetScale]>::is_empty", serialize_with = "listed")]
+    pub targets: Arc<[TargetScale]>,
     /// What a node brings, where the card lets the data decide.
     #[serde(skip)]
     pub(crate) inputs: Inputs,
@@ -90,20 +102,28 @@ pub struct Facts {
     target: Target,
 }
 
+fn listed<S: Serializer>(targets: &Arc<[TargetScale]>, serializer: S) -> Result<S::Ok, S::Error> {
+    targets.as_ref().serialize(serializer)
+}
+
 impl Facts {
-    /// What a network that reads `inputs` may know.
+    /// What a network that reads `inputs` may know, with the items divided by `split`.
     ///
     /// # Errors
     ///
-    /// When the data set has not what `inputs` asks for.
-    pub fn new(inputs: Inputs, source: &Source<'_>) -> Result<Facts, StrategyError> {
+    /// When the data set has not what `inputs` asks for, a number to predict is infinite or missing
+    /// for every training item, or it cannot be divided so.
+    pub fn new(inputs: Inputs, split: Split, source: &Source<'_>) -> Result<Facts, StrategyError> {
         let dataset = source.dataset;
         let inputs = inputs.resolved(dataset.features.is_some());
+        let task = Task::of(dataset, Target::Classes);
         Ok(Facts {
             n_clients: source.n_clients(),
             n_features: data::Brought::new(inputs, dataset)?.n_features() as u32,
-            n_classes: dataset.n_classes as u32,
+            n_classes: task.n_outputs(dataset) as u32,
             classifies_graphs: dataset.is_graph_level(),
+            task,
+            targets: TargetScale::of_training(task, split, source)?.into(),
             inputs,
             scale: Scale::Raw,
             target: Target::Classes,
@@ -112,12 +132,26 @@ impl Facts {
 
     /// The same for another target and scale.
     pub fn with(self, target: Target, scale: Scale, source: &Source<'_>) -> Facts {
+        let task = Task::of(source.dataset, target);
         Facts {
-            n_classes: data::n_classes(target, source.dataset) as u32,
+            n_classes: data::n_outputs(task, target, source.dataset) as u32,
             classifies_graphs: self.classifies_graphs && target == Target::Classes,
             scale,
             target,
+            task,
             ..self
+        }
+    }
+
+    /// The same, for what learns nothing but one class per item.
+    ///
+    /// # Errors
+    ///
+    /// When the data set has something else to learn.
+    pub fn of_classes(self, source: &Source<'_>) -> Result<Facts, StrategyError> {
+        match self.task {
+            Task::Classes => Ok(self),
+            Task::Labels | Task::Numbers => Err(StrategyError(source.dataset.no_classes())),
         }
     }
 }
@@ -129,6 +163,8 @@ pub struct Classifier {
     inputs: Inputs,
     scale: Scale,
     target: Target,
+    task: Task,
+    targets: Arc<[TargetScale]>,
     training: Training,
     optimiser: Optimiser,
 }
@@ -147,6 +183,8 @@ impl Classifier {
             inputs: facts.inputs,
             scale: facts.scale,
             target: facts.target,
+            task: facts.task,
+            targets: Arc::clone(&facts.targets),
             optimiser: training.build(),
             training: training.clone(),
         }
@@ -154,6 +192,11 @@ impl Classifier {
 
     pub fn network(&self) -> &Network {
         &self.network
+    }
+
+    /// What it learns.
+    pub fn task(&self) -> Task {
+        self.task
     }
 
     /// How it is trained.
@@ -171,6 +214,8 @@ impl Classifier {
 
     fn reading(&self, split: Split) -> data::Reading {
         data::Reading {
+            task: self.task,
+            scales: Arc::clone(&self.targets),
             inputs: self.inputs,
             scale: self.scale,
             target: self.target,
@@ -202,7 +247,7 @@ impl Classifier {
     ///
     /// # Errors
     ///
-    /// When the data set has no classes, features are not finite, a class is out of range, an item
+    /// When the data set has nothing to learn, features are not finite, a class is out of range, an item
     /// is in several shards, or nobody has anything to train on.
     pub fn share(&self, split: Split, source: &Source<'_>) -> Result<Arc<Held>, StrategyError> {
         self.hold(data::shards(self.reading(split), source)?, source)

@@ -68,7 +68,7 @@ impl Algorithm for Params {
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
-        Ok(Facts::new(self.inputs, source)?.with(Target::Classes, self.scale, source))
+        Ok(Facts::new(self.inputs, self.split, source)?.with(Target::Classes, self.scale, source))
     }
 
     fn build(&self, facts: &Facts) -> Result<Self::Strategy, StrategyError> {

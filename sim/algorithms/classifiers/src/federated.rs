@@ -161,7 +161,7 @@ impl Params {
 }
 
 /// What everybody knows before a run.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Facts {
     #[serde(flatten)]
     pub data: classifier::Facts,
@@ -194,7 +194,7 @@ impl Algorithm for Params {
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
         Ok(Facts {
-            data: classifier::Facts::new(self.inputs, source)?.with(Target::Classes, self.scale, source),
+            data: classifier::Facts::new(self.inputs, self.split, source)?.with(Target::Classes, self.scale, source),
             start_seed: source.streams.global(START).next_u32(),
         })
     }
@@ -222,8 +222,7 @@ impl Algorithm for Params {
         rounds: &Rounds<Federated>,
         source: &Source<'_>,
     ) -> Result<Shared<Rounds<Federated>>, StrategyError> {
-        let facts = facts.data;
-        attacks::share(rounds, &self.attacks, &facts, (self.split, source))
+        attacks::share(rounds, &self.attacks, &facts.data, (self.split, source))
     }
 }
 

@@ -288,7 +288,7 @@ impl Algorithm for Params {
             }
         };
         Ok(Facts {
-            data: classifier::Facts::new(self.inputs, source)?,
+            data: classifier::Facts::new(self.inputs, self.split, source)?,
             start_seed: source.streams.global(START).next_u32(),
             links_seed,
             n_links: graph.n_edges() as u32,

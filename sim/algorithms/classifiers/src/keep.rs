@@ -5,12 +5,12 @@
 //! are no part of its fingerprint.
 
 use crate::attacks::Models;
-use crate::classifier::{Classifier, Held, Parts};
+use crate::classifier::{Classifier, Held, Parts, Task};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Partition;
 use folkmoot_learning::Layout;
 use folkmoot_metrics::artifacts::{
-    ASSIGNMENT, ArtifactTable, MODEL, MODEL_LAYOUT, OWN_MODELS, OWN_PREDICTIONS, PREDICTIONS,
+    ASSIGNMENT, ArtifactTable, MODEL, MODEL_LAYOUT, OUTPUTS, OWN_MODELS, OWN_OUTPUTS, OWN_PREDICTIONS, PREDICTIONS,
 };
 use folkmoot_metrics::npy::npy_f32;
 use rayon::prelude::*;
@@ -90,12 +90,28 @@ pub(crate) fn predictions<'m>(
     (partition, divided): (&Partition, &[Parts]),
     sheet: &mut Sheet,
 ) {
-    let mut write = |table: ArtifactTable, model: &(dyn Fn(usize) -> &'m [f32] + Sync)| {
+    let is_of_classes = classifier.task() == Task::Classes;
+    let mut write = |tables: [ArtifactTable; 2], model: &(dyn Fn(usize) -> &'m [f32] + Sync)| {
         let of_client = |client: usize| -> String {
             let (shard, items) = (&known.shards()[client], partition.shard(client));
             let mut lines = String::new();
             for asked in classifier.asked(shard, items, model(client)) {
                 let part = part_of(&divided[client], asked.item);
+                if !is_of_classes {
+                    for (output, (truth, answer)) in asked.truth.iter().zip(&asked.logits).enumerate() {
+                        let truth = if truth.is_nan() {
+                            String::new()
+                        } else {
+                            truth.to_string()
+                        };
+                        let answer = match classifier.task() {
+                            Task::Labels => sigmoid(*answer),
+                            Task::Classes | Task::Numbers => *answer,
+                        };
+                        let _ = writeln!(lines, "{},{client},{part},{output},{truth},{answer}", asked.item);
+                    }
+                    continue;
+                }
                 let (label, predicted) = (asked.class, largest(&asked.logits));
                 let _ = write!(lines, "{},{client},{part},{label},{predicted}", asked.item);
                 for share in softmax(&asked.logits) {
@@ -105,17 +121,20 @@ pub(crate) fn predictions<'m>(
             }
             lines
         };
-        let classes: Vec<String> = (0..classifier.network().n_classes())
-            .map(|class| format!("probability_{class}"))
-            .collect();
+        let [of_classes, of_outputs] = tables;
+        let classes = (0..classifier.network().n_classes()).map(|class| format!("probability_{class}"));
+        let (table, more) = match is_of_classes {
+            true => (of_classes, classes.collect()),
+            false => (of_outputs, Vec::new()),
+        };
         let lines: Vec<String> = (0..known.shards().len()).into_par_iter().map(of_client).collect();
-        sheet.artifact(table.file, (table.header(&classes) + &lines.concat()).into_bytes());
+        sheet.artifact(table.file, (table.header(&more) + &lines.concat()).into_bytes());
     };
     if let Some(model) = &left.server {
-        write(PREDICTIONS, &|_| model);
+        write([PREDICTIONS, OUTPUTS], &|_| model);
     }
     if let Some(own) = &left.own {
-        write(OWN_PREDICTIONS, &|client| &own[client]);
+        write([OWN_PREDICTIONS, OWN_OUTPUTS], &|client| &own[client]);
     }
 }
 
@@ -123,6 +142,11 @@ pub(crate) fn predictions<'m>(
 fn largest(logits: &[f64]) -> usize {
     let larger = |best: usize, class: usize| if logits[class] > logits[best] { class } else { best };
     (1..logits.len()).fold(0, larger)
+}
+
+/// The probability of a label, of its logit.
+fn sigmoid(logit: f64) -> f64 {
+    1.0 / (1.0 + libm::exp(-logit))
 }
 
 /// The probabilities of classes, of logits.

@@ -509,11 +509,6 @@ fn wrong_data_are_refused_with_the_reason() {
         ..ring.clone()
     };
     refused(&spoilt, &node_params(1), &six, "feature 1 of node 7 is NaN");
-    let several = Dataset {
-        node_labels: Some(Labels::from_pairs(90, 3, &[(0, 0), (0, 1)]).unwrap()),
-        ..ring.clone()
-    };
-    refused(&several, &node_params(1), &six, "several classes");
     let none = Dataset {
         node_labels: Some(Labels::from_pairs(90, 3, &[]).unwrap()),
         ..ring

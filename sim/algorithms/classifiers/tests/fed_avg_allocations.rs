@@ -68,7 +68,7 @@ fn allocations(epochs: u32, batch_size: Option<u32>, encoder: Encoder) -> usize 
         fedprox_mu: 0.1,
         ..Training::default()
     };
-    let facts = Facts::new(Inputs::Degree { most: 8 }, &source).unwrap();
+    let facts = Facts::new(Inputs::Degree { most: 8 }, Split::All, &source).unwrap();
     let classifier = Classifier::new(&model, &training, &facts);
     let held = classifier.share(Split::default(), &source).unwrap();
     let start = classifier.network().layout().initialise(&mut rng());

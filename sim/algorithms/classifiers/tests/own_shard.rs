@@ -1,7 +1,28 @@
 //! A client sees its own shard and what it is sent: see `folkmoot_checks`.
 
-use folkmoot_checks::{data, holds};
+use folkmoot_checks::{Change, Two, data, holds};
 use folkmoot_classifiers::{fed_avg, federated, gossip, only, scaffold};
+use folkmoot_graphs::{Dataset, TaskLabels};
+use std::sync::Arc;
+
+/// The same graphs with three binary tasks in the place of classes, some labels missing.
+fn with_tasks(change: Change) -> Two {
+    let of = |dataset: Arc<Dataset>| {
+        let mut dataset = Arc::unwrap_or_clone(dataset);
+        let classes = dataset.graph_labels.take().unwrap_or_default();
+        let label = |(item, class): (usize, u32)| (0..3).map(move |task| (item % 4 != 0).then_some(class == task));
+        let values = classes.into_iter().enumerate().flat_map(label).collect();
+        let names = ["a", "b", "c"].map(str::to_owned).to_vec();
+        dataset.graph_tasks = TaskLabels::new(names, values).ok();
+        Arc::new(dataset)
+    };
+    let Two { one, other, partition } = data::graphs(change);
+    Two {
+        one: of(one),
+        other: of(other),
+        partition,
+    }
+}
 
 #[test]
 fn in_fed_avg() {
@@ -33,6 +54,17 @@ fn in_fed_avg() {
             (
                 "(protocol: (rounds: 2, secure: Pairwise(), uplink_codec: RandomK(share: 0.1, feedback: true)))",
                 masked,
+            ),
+        ],
+    );
+    holds::<fed_avg::Params>(
+        &only(),
+        with_tasks,
+        &[
+            ("(protocol: (rounds: 2))", update),
+            (
+                "(training: (batch_size: 2), split: Published, protocol: (rounds: 2))",
+                update,
             ),
         ],
     );

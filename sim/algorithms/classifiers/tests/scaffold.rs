@@ -261,7 +261,7 @@ fn by_option_two_a_control_variate_is_the_mean_of_the_gradients_that_were_follow
     let (dataset, partition) = unlike::data(MIN_SIZE);
     let source = Source::new(&dataset, &partition, Streams::new(SEED));
     let params = params("training: (epochs: 1, learning_rate: 0.05, weight_decay: 0.01)", 1);
-    let facts = Facts::new(params.inputs, &source).unwrap();
+    let facts = Facts::new(params.inputs, params.split, &source).unwrap();
     let trained = |epochs: u32| {
         let training = Training {
             epochs,
@@ -306,7 +306,7 @@ fn short_last_batches_count_as_the_steps_they_are() {
     let classifier = Classifier::new(
         &params.model,
         &params.training,
-        &Facts::new(params.inputs, &source).unwrap(),
+        &Facts::new(params.inputs, params.split, &source).unwrap(),
     );
     let held = classifier.share(params.split, &source).unwrap();
     let mut rng = Streams::new(1).global(Purpose(*b"test    "));

@@ -117,12 +117,7 @@ impl View<'_> {
     fn conclude(&self, end: &RoundEnd<'_, Training, GwLdp>, sheet: &mut Sheet) {
         let classifier = self.classifier;
         Score::conclude(&classifier.evaluate(self.held, end.parameters), sheet);
-        if let Some(accuracy) = self
-            .held
-            .majority_accuracy(Part::Test, classifier.network().n_classes())
-        {
-            sheet.reference("test_accuracy", "majority_class", accuracy);
-        }
+        classifier.references(self.held, &[], sheet);
         if let Some(whole) = self.whole {
             whole.conclude(classifier, self.held, end.parameters, sheet);
         }

@@ -99,7 +99,7 @@ pub struct GwLdp {
     wish: Wish,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Facts {
     #[serde(flatten)]
     pub network: classifier::Facts,
@@ -151,7 +151,9 @@ impl Algorithm for Params {
             }
         };
         Ok(Facts {
-            network: classifier::Facts::new(self.inputs, source)?.with(self.target, self.scale, source),
+            network: classifier::Facts::new(self.inputs, self.split, source)?
+                .with(self.target, self.scale, source)
+                .of_classes(source)?,
             first_graph_nodes: first.unwrap_or(1).max(1) as u32,
         })
     }

@@ -103,6 +103,7 @@ impl Algorithm for Params {
             let why = "AdaFGL classifies nodes of one graph per client, and this data set has classes of graphs; choose another data set or another strategy";
             return Err(StrategyError(why.to_owned()));
         }
+        facts.data.clone().of_classes(source)?;
         Ok(facts)
     }
 
@@ -124,8 +125,7 @@ impl Algorithm for Params {
             personal: self.personal.clone(),
             held: Arc::clone(&held),
         };
-        let facts = facts.data;
-        let about = (classifier, &facts, Arc::clone(&held));
+        let about = (classifier, &facts.data, Arc::clone(&held));
         attacks::watch(
             Handed::watched(&held, second),
             &self.attacks,

@@ -123,7 +123,7 @@ impl Algorithm for Params {
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
         Ok(Facts {
             cut: Arc::new(Cut::new(source)?),
-            data: classifier::Facts::new(self.inputs, source)?,
+            data: classifier::Facts::new(self.inputs, self.split, source)?,
         })
     }
 
@@ -156,8 +156,7 @@ impl Algorithm for Params {
     ) -> Result<Shared<Self::Strategy>, StrategyError> {
         // What each knows after the exchange is made of what others hold.
         let source = &source.of_all();
-        let facts = facts.data;
-        attacks::share(rounds, &self.attacks, &facts, (self.split, source))
+        attacks::share(rounds, &self.attacks, &facts.data, (self.split, source))
     }
 }
 

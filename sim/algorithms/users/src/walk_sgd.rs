@@ -114,7 +114,7 @@ impl Algorithm for Params {
             ));
         }
         Ok(Facts {
-            data: classifier::Facts::new(self.inputs, source)?,
+            data: classifier::Facts::new(self.inputs, self.split, source)?,
             start_seed: folkmoot_draws::Rng::next_u32(&mut source.streams.global(START)),
             n_links: graph.n_edges() as u32,
             graph,
@@ -144,7 +144,7 @@ impl Algorithm for Params {
                 .transpose()
                 .map_err(|error| StrategyError(format!("noise: {error}")))?,
             graph: facts.graph.clone(),
-            data: facts.data,
+            data: facts.data.clone(),
             classifier,
             params: self.clone(),
         })

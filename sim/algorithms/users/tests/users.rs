@@ -6,6 +6,8 @@
 mod own_shard;
 #[path = "users/walk_attacks.rs"]
 mod walk_attacks;
+#[path = "users/walk_tasks.rs"]
+mod walk_tasks;
 #[path = "users/walks.rs"]
 mod walks;
 

@@ -37,6 +37,10 @@ pub struct ClientLinking {
 }
 
 impl Attack for ClientLinking {
+    fn reads_classes(&self) -> bool {
+        false
+    }
+
     fn n_rounds(&self) -> u32 {
         self.rounds
     }

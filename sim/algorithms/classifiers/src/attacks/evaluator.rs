@@ -1,7 +1,7 @@
 //! Attacks beside an evaluator: what they are given, and how shadow models are trained.
 
 use super::{Answering, Attack, Data, Models, Present, Target};
-use crate::classifier::{Classifier, Facts, Held, Split};
+use crate::classifier::{Classifier, Facts, Held, Split, Task};
 use crate::keep::{self, Left};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Broken, Chosen};
@@ -196,6 +196,13 @@ pub fn watch<S: Victim>(
     for (i, attack) in attacks.iter().enumerate() {
         let named = |StrategyError(why)| StrategyError(format!("attacks.{i}: {why}"));
         attack.suits(classifier, facts).map_err(named)?;
+        if attack.reads_classes() && facts.task != Task::Classes {
+            return Err(named(StrategyError(
+                "it attacks models of one class per item, and this data set has labels or numbers to learn; leave it out, or choose \
+                 a set with classes"
+                    .to_owned(),
+            )));
+        }
     }
     let data = Data {
         dataset: Arc::clone(source.dataset),

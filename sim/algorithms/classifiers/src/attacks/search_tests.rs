@@ -32,7 +32,7 @@ fn path(encoder: Encoder, layers: u32, head_layers: u32) -> (Classifier, Arc<Hel
         hidden: 8,
         ..Model::default()
     };
-    let facts = Facts::new(Inputs::Features, &source).unwrap();
+    let facts = Facts::new(Inputs::Features, Split::All, &source).unwrap();
     let classifier = Classifier::new(&model, &Training::default(), &facts);
     let held = classifier.share(Split::All, &source).unwrap();
     (classifier, held)

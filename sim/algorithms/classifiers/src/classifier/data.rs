@@ -1,7 +1,8 @@
 //! The shards: what each client trains on, validates with and tests on, ready for the network.
 
 use super::narrow::Narrow;
-use super::{Encoder, Inputs, Nodes, Scale, Split, Target};
+use super::task::{Known, TargetScale, Task, Truth};
+use super::{Encoder, Inputs, Nodes, Parts, Scale, Split, Target};
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition};
@@ -9,6 +10,7 @@ use folkmoot_learning::{Batch, Csr};
 use folkmoot_rounds::packed::first_not_finite;
 use folkmoot_scores::inference::{Scaling, Table};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// What items are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,27 +33,29 @@ pub struct Shard {
     narrow: Option<Box<Narrow>>,
 }
 
-/// A graph as it trains: its matrix, its features, and the labels that it brings.
-pub(super) type Single = (Csr, Vec<f32>, Vec<u32>);
+/// A graph as it trains: its matrix, its features, and what is to be answered of it.
+pub(super) type Single = (Csr, Vec<f32>, Truth);
 
 /// Whole graphs, or nodes of one. An item's position within a part is that within `items`.
 #[derive(Clone)]
 pub(super) enum Kind {
-    /// Whole graphs: a batch and the labels of it or of its nodes for each part, the graphs' own
-    /// classes, and the training graphs one by one for smaller batches.
+    /// Whole graphs: a batch and the truth of its graphs or of their nodes for each part, the
+    /// graphs' own classes if they have such, and the training graphs one by one for smaller
+    /// batches.
     Graphs {
         items: Box<[Vec<u32>; 3]>,
         classes: Box<[Vec<u32>; 3]>,
-        parts: Box<[(Batch, Vec<u32>); 3]>,
+        parts: Box<[(Batch, Truth); 3]>,
         single: Vec<Single>,
     },
-    /// Nodes of one graph: a batch of one graph, the class of each node, and for each part which
-    /// nodes are in it.
+    /// Nodes of one graph: a batch of one graph, the truth of each node, and for each part which
+    /// nodes are in it, and which values of theirs are known.
     Nodes {
         client: u32,
         batch: Box<Batch>,
-        labels: Vec<u32>,
+        truth: Box<Truth>,
         masks: [Vec<bool>; 3],
+        known: Box<[Vec<bool>; 3]>,
         train: Vec<u32>,
     },
 }
@@ -60,12 +64,24 @@ pub(super) enum Kind {
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) batch: &'a Batch,
-    pub(super) labels: &'a [u32],
+    pub(super) truth: &'a Truth,
     /// The rows that count, if not all.
     pub(super) mask: Option<&'a [bool]>,
+    /// The values that count, of shape `(n_rows, width)`; empty for classes.
+    pub(super) known: &'a [bool],
 }
 
 impl<'a> View<'a> {
+    /// All rows of a batch.
+    pub(super) fn whole(batch: &'a Batch, truth: &'a Truth) -> View<'a> {
+        View {
+            batch,
+            truth,
+            mask: None,
+            known: &truth.known,
+        }
+    }
+
     /// The same of other nodes, if there are such.
     pub(super) fn of(self, nodes: Option<&'a Batch>) -> View<'a> {
         View {
@@ -76,15 +92,21 @@ impl<'a> View<'a> {
 
     /// How many items count.
     pub(super) fn len(&self) -> usize {
-        self.mask
-            .map_or(self.labels.len(), |mask| mask.iter().filter(|counts| **counts).count())
+        self.mask.map_or(self.truth.n_rows(), |mask| {
+            mask.iter().filter(|counts| **counts).count()
+        })
+    }
+
+    /// The rows that count, ascending.
+    pub(super) fn rows(self) -> impl Iterator<Item = usize> + 'a {
+        (0..self.truth.n_rows()).filter(move |row| self.mask.is_none_or(|mask| mask[*row]))
     }
 }
 
 impl Shard {
     pub(super) fn new(kind: Kind) -> Shard {
         let (n_train, batch) = match &kind {
-            Kind::Graphs { parts, .. } => (parts[Part::Train as usize].1.len(), &parts[Part::Train as usize].0),
+            Kind::Graphs { parts, .. } => (parts[Part::Train as usize].1.n_rows(), &parts[Part::Train as usize].0),
             Kind::Nodes { train, batch, .. } => (train.len(), &**batch),
         };
         Shard {
@@ -102,19 +124,20 @@ impl Shard {
     pub(super) fn view(&self, part: Part) -> View<'_> {
         match &self.kind {
             Kind::Graphs { parts, .. } => {
-                let (batch, labels) = &parts[part as usize];
-                View {
-                    batch,
-                    labels,
-                    mask: None,
-                }
+                let (batch, truth) = &parts[part as usize];
+                View::whole(batch, truth)
             }
             Kind::Nodes {
-                batch, labels, masks, ..
+                batch,
+                truth,
+                masks,
+                known,
+                ..
             } => View {
                 batch,
-                labels,
+                truth,
                 mask: Some(&masks[part as usize]),
+                known: &known[part as usize],
             },
         }
     }
@@ -140,15 +163,15 @@ impl Shard {
         self.narrow = None;
     }
 
-    /// The nodes of one graph, where it holds such.
+    /// The nodes of one graph, where it holds such; without labels where these are not classes.
     pub fn nodes(&self) -> Option<Nodes<'_>> {
         match &self.kind {
             Kind::Graphs { .. } => None,
             Kind::Nodes {
-                batch, labels, masks, ..
+                batch, truth, masks, ..
             } => Some(Nodes {
                 matrix: batch.csr(),
-                labels,
+                labels: &truth.classes,
                 masks,
             }),
         }
@@ -316,13 +339,16 @@ pub(super) fn make_ready(batch: &mut Batch, sums: bool) {
     }
 }
 
-fn refuse<T>(why: impl Into<String>) -> Result<T, StrategyError> {
+pub(super) fn refuse<T>(why: impl Into<String>) -> Result<T, StrategyError> {
     Err(StrategyError(why.into()))
 }
 
 /// How a network reads a data set.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reading {
+    pub(super) task: Task,
+    /// Of the numbers to predict; empty for other tasks.
+    pub(super) scales: Arc<[TargetScale]>,
     pub(super) inputs: Inputs,
     pub(super) scale: Scale,
     pub(super) target: Target,
@@ -341,17 +367,17 @@ pub(super) fn shards(
             return source.graphs(Default::default());
         }
         let items = run.partition.shard(client as usize);
-        let parts = source.split(client, source.labelled(items), run.streams);
+        let parts = source.parts(client, items, run.streams);
         source.shard(client, items, parts)
     };
     (0..run.n_clients()).into_par_iter().map(of_client).collect()
 }
 
-/// How many classes a target has.
-pub(super) fn n_classes(target: Target, dataset: &Dataset) -> usize {
+/// How many outputs a network has: classes, labels or numbers.
+pub(super) fn n_outputs(task: Task, target: Target, dataset: &Dataset) -> usize {
     match (target, &dataset.node_labels) {
-        (Target::NodeLabels, Some(labels)) => labels.n_classes(),
-        _ => dataset.n_classes,
+        (Target::NodeLabels, Some(labels)) if task == Task::Classes => labels.n_classes(),
+        _ => task.n_outputs(dataset),
     }
 }
 
@@ -370,40 +396,6 @@ fn node_classes(target: Target, dataset: &Dataset) -> Result<Option<Vec<u32>>, S
     }
 }
 
-/// The class of each item, if it has one.
-fn classes(dataset: &Dataset) -> Result<Vec<Option<u32>>, StrategyError> {
-    let n_classes = dataset.n_classes;
-    let classes: Vec<Option<u32>> = match (&dataset.graph_labels, &dataset.node_labels) {
-        (Some(labels), _) => labels.iter().map(|class| Some(*class)).collect(),
-        (None, Some(labels)) if !dataset.is_graph_level() => {
-            if labels.is_multi_label() {
-                return refuse("a node of the data set has several classes; choose one whose nodes have one each");
-            }
-            (0..labels.n_nodes() as u32).map(|node| labels.single(node)).collect()
-        }
-        _ => return refuse(dataset.no_classes()),
-    };
-    if classes.len() != dataset.n_items() {
-        let (got, items) = (classes.len(), dataset.n_items());
-        return refuse(format!("the data set has classes for {got} items and {items} items"));
-    }
-    if n_classes < 2 {
-        return refuse(format!(
-            "there must be at least 2 classes to tell apart, got {n_classes}"
-        ));
-    }
-    match classes
-        .iter()
-        .position(|class| class.is_some_and(|c| c as usize >= n_classes))
-    {
-        Some(item) => refuse(format!(
-            "item {item} has class {}, and classes must lie below {n_classes}",
-            classes[item].unwrap_or_default()
-        )),
-        None => Ok(classes),
-    }
-}
-
 /// Where the nodes of each graph begin.
 pub fn starts(graphs: &[Graph]) -> Vec<u32> {
     let mut start = 0;
@@ -418,7 +410,7 @@ pub fn starts(graphs: &[Graph]) -> Vec<u32> {
 pub(super) struct Source<'a> {
     reading: Reading,
     dataset: &'a Dataset,
-    classes: Vec<Option<u32>>,
+    items: Known,
     node_classes: Option<Vec<u32>>,
     brought: Brought<'a>,
     starts: Vec<u32>,
@@ -426,19 +418,17 @@ pub(super) struct Source<'a> {
 
 impl<'a> Source<'a> {
     pub(super) fn new(reading: Reading, dataset: &'a Dataset) -> Result<Source<'a>, StrategyError> {
-        if reading.split == Split::Published && dataset.splits.is_none() {
-            return refuse("the data set was published without a split; set split: Shares()");
-        }
+        reading.split.is_there(dataset)?;
         if matches!(reading.encoder, Encoder::Gat { .. }) {
             folkmoot_scenarios::algorithm::without_weights(dataset)?;
         }
         Ok(Source {
-            reading,
             dataset,
-            classes: classes(dataset)?,
+            items: Known::of(reading.task, dataset, &reading.scales)?,
             node_classes: node_classes(reading.target, dataset)?,
             brought: Brought::new(reading.inputs, dataset)?,
             starts: starts(&dataset.graphs),
+            reading,
         })
     }
 
@@ -448,45 +438,40 @@ impl<'a> Source<'a> {
         dataset: &'a Dataset,
         partition: &Partition,
     ) -> Result<Source<'a>, StrategyError> {
-        if let (Split::Shares { .. }, false) = (reading.split, partition.is_exact_cover(dataset.n_items())) {
-            // What one client trains on would be what another is tested on.
-            return refuse(
-                "the shards overlap or leave something out; set split: Common(), All or Published, or choose another partition",
-            );
-        }
+        reading.split.suits(dataset, partition)?;
         Source::new(reading, dataset)
     }
 
-    /// The labelled items among `items`, in their order.
+    /// How the items of a client are divided, those of which something is known.
+    pub(super) fn parts(&self, client: u32, items: &[u32], streams: Streams) -> Parts {
+        let labelled = self.items.labelled(items);
+        self.reading.split.divide(self.dataset, client, labelled, streams)
+    }
+
+    /// The items among `items` of which something is known, in their order.
     pub(super) fn labelled(&self, items: &[u32]) -> Vec<u32> {
-        let has_class = |item: &u32| self.classes[*item as usize].is_some();
-        items.iter().copied().filter(has_class).collect()
+        self.items.labelled(items)
     }
 
     /// What a client holds of `items`, of which those of `parts` train, validate and test.
-    pub(super) fn shard(&self, client: u32, items: &[u32], parts: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
+    pub(super) fn shard(&self, client: u32, items: &[u32], parts: Parts) -> Result<Shard, StrategyError> {
         match self.dataset.is_graph_level() {
             true => self.graphs(parts),
             false => self.nodes(client, items, parts),
         }
     }
 
-    /// Three lists of items, each ascending.
-    pub(super) fn split(&self, client: u32, items: Vec<u32>, streams: Streams) -> [Vec<u32>; 3] {
-        self.reading.split.divide(self.dataset, client, items, streams)
-    }
-
-    fn graphs(&self, items: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
+    fn graphs(&self, items: Parts) -> Result<Shard, StrategyError> {
         let single = |item: &u32| -> Result<Single, StrategyError> {
             let graph = &self.dataset.graphs[*item as usize];
             let start = self.starts[*item as usize];
             let rows: Vec<u32> = (start..start + graph.n_nodes() as u32).collect();
             let matrix = self.reading.encoder.matrix(&Csr::from_graph(graph));
-            let labels = match &self.node_classes {
-                Some(classes) => rows.iter().map(|node| classes[*node as usize]).collect(),
-                None => self.classes[*item as usize].into_iter().collect(),
+            let truth = match &self.node_classes {
+                Some(classes) => Truth::of_classes(rows.iter().map(|node| classes[*node as usize]).collect()),
+                None => self.items.truth(&[*item]),
             };
-            Ok((matrix, self.brought.of(graph, &rows)?, labels))
+            Ok((matrix, self.brought.of(graph, &rows)?, truth))
         };
         let mut graphs: Vec<Vec<Single>> = Vec::with_capacity(3);
         for part in &items {
@@ -502,15 +487,15 @@ impl<'a> Source<'a> {
             all.for_each(|(_, features, _)| *features = self.scaled(&scaling, features));
         }
         let batch = |graphs: &Vec<Single>| {
-            let (mut batch, mut all) = (Batch::new(self.brought.n_features()), Vec::new());
-            for (matrix, features, labels) in graphs {
+            let (mut batch, mut all) = (Batch::new(self.brought.n_features()), Truth::default());
+            for (matrix, features, truth) in graphs {
                 batch.push(matrix, features);
-                all.extend(labels);
+                all.extend(truth);
             }
             (batch, all)
         };
         let parts = [batch(&graphs[0]), batch(&graphs[1]), batch(&graphs[2])];
-        let of_items = |part: &Vec<u32>| part.iter().filter_map(|item| self.classes[*item as usize]).collect();
+        let of_items = |part: &Vec<u32>| part.iter().filter_map(|item| self.items.class(*item)).collect();
         let classes = [of_items(&items[0]), of_items(&items[1]), of_items(&items[2])];
         Ok(Shard::new(Kind::Graphs {
             items: Box::new(items),
@@ -533,7 +518,7 @@ impl<'a> Source<'a> {
             .to_vec()
     }
 
-    pub(super) fn nodes(&self, client: u32, items: &[u32], parts: [Vec<u32>; 3]) -> Result<Shard, StrategyError> {
+    pub(super) fn nodes(&self, client: u32, items: &[u32], parts: Parts) -> Result<Shard, StrategyError> {
         let graph = self.dataset.graph().induced(items);
         let mut features = self.brought.of(&graph, items)?;
         let mask = |part: &Vec<u32>| items.iter().map(|item| part.binary_search(item).is_ok()).collect();
@@ -548,14 +533,17 @@ impl<'a> Source<'a> {
         let mut batch = Batch::new(self.brought.n_features());
         batch.push(&self.reading.encoder.matrix(&Csr::from_graph(&graph)), &features);
         let train = (0..items.len() as u32).filter(|at| masks[0][*at as usize]).collect();
-        let labels = items
+        let truth = self.items.truth(items);
+        let mut known = [Vec::new(), Vec::new(), Vec::new()];
+        masks
             .iter()
-            .map(|item| self.classes[*item as usize].unwrap_or_default())
-            .collect();
+            .zip(&mut known)
+            .for_each(|(mask, to)| truth.known_in(mask, to));
         Ok(Shard::new(Kind::Nodes {
             client,
             batch: Box::new(batch),
-            labels,
+            truth: Box::new(truth),
+            known: Box::new(known),
             masks,
             train,
         }))

@@ -1,10 +1,10 @@
 //! The same data divided otherwise, and what a model says of single items: for whoever asks what a
 //! training gives away of its items.
 
-use super::data::{self, Kind, Shard};
+use super::data::{self, Kind, Shard, View};
 use super::{Classifier, Held, Split};
 use folkmoot_engine::prelude::*;
-use folkmoot_learning::{Batch, Tape};
+use folkmoot_learning::Tape;
 use folkmoot_scenarios::algorithm::Source;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -16,9 +16,12 @@ pub(crate) type Parts = [Vec<u32>; 3];
 pub(crate) struct Asked {
     /// A graph's place in its set, or a node.
     pub(crate) item: u32,
+    /// 0 where no classes are learned.
     pub(crate) class: u32,
-    /// Shape `(n_classes,)`.
+    /// Shape `(n_classes,)`; of numbers the answers in their own unit.
     pub(crate) logits: Vec<f64>,
+    /// Labels 0 and 1, or numbers in their own unit, NaN where unknown; empty for classes.
+    pub(crate) truth: Vec<f64>,
 }
 
 impl Classifier {
@@ -29,10 +32,7 @@ impl Classifier {
     /// As `share`.
     pub(crate) fn divided(&self, split: Split, source: &Source<'_>) -> Result<Vec<Parts>, StrategyError> {
         let parts = data::Source::of_clients(self.reading(split), source.dataset, source.partition)?;
-        let of_client = |client: usize| {
-            let labelled = parts.labelled(source.partition.shard(client));
-            parts.split(client as u32, labelled, source.streams)
-        };
+        let of_client = |client: usize| parts.parts(client as u32, source.partition.shard(client), source.streams);
         Ok((0..source.partition.n_clients()).map(of_client).collect())
     }
 
@@ -59,18 +59,21 @@ impl Classifier {
     /// are all that the client holds, in the order of its shard: a node is asked about as the
     /// client sees it, with the edges that the client knows.
     pub(crate) fn asked(&self, shard: &Shard, items: &[u32], parameters: &[f32]) -> Vec<Asked> {
-        let n_classes = self.network.n_classes();
-        let logits = |batch: &Batch| -> Vec<f64> {
-            Tape::with_own(|tape| {
+        let width = self.network.n_classes();
+        let of_view = |view: View<'_>, items: &[u32], class: &dyn Fn(usize) -> u32| -> Vec<Asked> {
+            let logits: Vec<f32> = Tape::with_own(|tape| {
                 tape.load(self.network.layout(), parameters);
-                let logits = self.network.logits(tape, batch, None);
-                tape.value(logits).iter().map(|x| f64::from(*x)).collect()
-            })
-        };
-        let one = |((item, class), logits): ((&u32, &u32), &[f64])| Asked {
-            item: *item,
-            class: *class,
-            logits: logits.to_vec(),
+                let logits = self.network.logits(tape, view.batch, None);
+                tape.value(logits).to_vec()
+            });
+            let one = |row: usize| Asked {
+                item: items[row],
+                class: class(row),
+                logits: self.in_own_unit(&logits[row * width..][..width]).collect(),
+                truth: self.truth_of(view, row).collect(),
+            };
+            // Behind the nodes that a client holds there may be others.
+            view.rows().take_while(|row| *row < items.len()).map(one).collect()
         };
         let mut all: Vec<Asked> = match shard.kind() {
             Kind::Graphs {
@@ -79,23 +82,24 @@ impl Classifier {
                 let parts = parts.iter().zip(items.iter().zip(classes.iter()));
                 let parts = parts.filter(|(_, (items, _))| !items.is_empty());
                 parts
-                    .flat_map(|((batch, _), (items, classes))| {
-                        let rows = logits(batch);
-                        let of_part = items.iter().zip(classes).zip(rows.chunks_exact(n_classes)).map(one);
-                        of_part.collect::<Vec<Asked>>()
+                    .flat_map(|((batch, truth), (items, classes))| {
+                        let class = |row: usize| classes.get(row).copied().unwrap_or_default();
+                        of_view(View::whole(batch, truth), items, &class)
                     })
                     .collect()
             }
             Kind::Nodes {
-                batch, labels, masks, ..
+                batch, truth, masks, ..
             } => {
-                let rows = logits(batch);
-                let nodes = items.iter().zip(labels).zip(rows.chunks_exact(n_classes)).enumerate();
-                let is_in_some = |place: usize| masks.iter().any(|mask| mask[place]);
-                nodes
-                    .filter(|(place, _)| is_in_some(*place))
-                    .map(|(_, node)| one(node))
-                    .collect()
+                let is_in_some: Vec<bool> = (0..truth.n_rows())
+                    .map(|row| masks.iter().any(|mask| mask[row]))
+                    .collect();
+                let view = View {
+                    mask: Some(&is_in_some),
+                    ..View::whole(batch, truth)
+                };
+                let class = |row: usize| truth.classes.get(row).copied().unwrap_or_default();
+                of_view(view, items, &class)
             }
         };
         all.sort_by_key(|asked| asked.item);
@@ -145,7 +149,7 @@ mod tests {
         let shards = vec![(0..2_000).collect(), (1_000..3_000).collect()];
         let partition = Arc::new(Partition::from_shards(shards).unwrap());
         let source = Source::new(&dataset, &partition, Streams::new(4));
-        let facts = Facts::new(Inputs::Features, &source).unwrap();
+        let facts = Facts::new(Inputs::Features, Split::All, &source).unwrap();
         let classifier = Classifier::new(&Model::default(), &Training::default(), &facts);
         let (train, validation) = (0.2, 0.4);
         let refused = classifier.divided(Split::Shares { train, validation }, &source);

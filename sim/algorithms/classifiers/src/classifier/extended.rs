@@ -50,16 +50,17 @@ impl Classifier {
     pub fn extended(&self, shard: &Shard, matrix: &Csr, brings: Brings) -> Shard {
         let Kind::Nodes {
             client,
-            labels,
+            truth,
             masks,
             train,
+            known,
             ..
         } = shard.kind()
         else {
             panic!("whole graphs have no nodes behind them");
         };
         let n = matrix.n_rows();
-        assert!(n >= labels.len(), "a shard keeps its nodes");
+        assert!(n >= truth.n_rows(), "a shard keeps its nodes");
         let batch = match brings {
             Brings::Sums(sums) => Batch::of_sums(matrix, self.network.n_features(), sums),
             Brings::Features(features) => {
@@ -69,15 +70,17 @@ impl Classifier {
                 batch
             }
         };
-        let mut labels = labels.clone();
-        labels.resize(n, 0);
-        let mut masks = masks.clone();
+        let mut truth = truth.clone();
+        truth.resize(n);
+        let (mut masks, mut known) = (masks.clone(), known.clone());
         masks.iter_mut().for_each(|mask| mask.resize(n, false));
+        known.iter_mut().for_each(|known| known.resize(n * truth.width, false));
         Shard::new(Kind::Nodes {
             client: *client,
             batch: Box::new(batch),
-            labels,
+            truth,
             masks,
+            known,
             train: train.clone(),
         })
     }

@@ -10,6 +10,7 @@
 use super::Classifier;
 use super::data::{Kind, Shard, View};
 use super::settings::{hides_items, sends_model_alone};
+use super::task::{Task, Truth};
 use folkmoot_draws::bernoulli;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Batch, Moments, Tape};
@@ -28,7 +29,18 @@ impl Classifier {
     ///
     /// What else it tells, with the way out.
     pub(crate) fn sends_model_alone(&self) -> Result<(), &'static str> {
+        self.hides_scales()?;
         sends_model_alone(self.encoder, self.scale)
+    }
+
+    /// Whether no public fact is made of the training items.
+    fn hides_scales(&self) -> Result<(), &'static str> {
+        match self.task {
+            Task::Numbers => Err(
+                "the mean and deviation of the numbers to predict are public, and no noise hides what an item adds to them; learn classes, for ranges of values, or set private: Off",
+            ),
+            Task::Classes | Task::Labels => Ok(()),
+        }
     }
 
     /// Whether an item's gradient is its own.
@@ -42,6 +54,7 @@ impl Classifier {
                 "nodes of one graph are in each other's gradients, so that no clip bounds what one adds; use Clients, or a set of graphs",
             );
         }
+        self.hides_scales()?;
         hides_items(self.encoder, self.scale)
     }
 
@@ -111,22 +124,17 @@ impl Classifier {
             unreachable!("items are graphs");
         };
         let mut sum = vec![0.0; parameters.len()];
-        let (mut batch, mut labels) = (Batch::new(self.network.n_features()), Vec::new());
+        let (mut batch, mut all) = (Batch::new(self.network.n_features()), Truth::default());
         Tape::with_own(|tape| {
             tape.load(self.network.layout(), parameters);
             for item in items {
                 let mut own = std::mem::take(tape).recycle();
                 batch.clear();
-                labels.clear();
-                let (csr, features, classes) = &single[*item];
+                let (csr, features, truth) = &single[*item];
+                all.clear_for(truth);
                 batch.push(csr, features);
-                labels.extend(classes);
-                let view = View {
-                    batch: &batch,
-                    labels: &labels,
-                    mask: None,
-                };
-                self.backward(view, None, &mut own, rng);
+                all.extend(truth);
+                self.backward(View::whole(&batch, &all), None, &mut own, rng);
                 add_cut(&mut sum, own.parameters_mut().1, clip);
                 *tape = own.recycle();
             }

@@ -31,7 +31,11 @@ impl Classifier {
             tape.load(self.network.layout(), parameters);
             let rows = self.network.last_rows(tape, view.batch);
             let (_, width) = tape.shape(rows);
-            let rows = tape.value(rows).chunks_exact(width).zip(view.labels).enumerate();
+            let rows = tape
+                .value(rows)
+                .chunks_exact(width)
+                .zip(&view.truth.classes)
+                .enumerate();
             let trains = |(at, _): &(usize, _)| view.mask.is_none_or(|mask| mask[*at]);
             rows.filter(trains)
                 .map(|(_, (row, class))| (row.iter().map(|x| f64::from(*x)).collect(), *class))

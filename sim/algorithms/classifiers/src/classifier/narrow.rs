@@ -121,7 +121,7 @@ mod tests {
         let spec = PartitionSpec::Iid { n_clients: 2 };
         let partition = Arc::new(spec.partition(&dataset, &mut Streams::new(1).global(TEST)).unwrap());
         let source = Source::new(&dataset, &partition, Streams::new(3));
-        let facts = Facts::new(Inputs::Features, &source).unwrap();
+        let facts = Facts::new(Inputs::Features, Split::All, &source).unwrap();
         let classifier = Classifier::new(model, training, &facts);
         let held = classifier.share(Split::All, &source).unwrap();
         (classifier, held.shards().to_vec())

@@ -2,6 +2,7 @@
 //! to the bit.
 
 use super::data::{Part, View};
+use super::task::{Task, Truth};
 use super::{Classifier, Encoder, Facts, Inputs, Model, Split, Training};
 use folkmoot_draws::{Purpose, Rng, SeedableRng, SimRng, Streams};
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, PartitionSpec, SparseRows};
@@ -24,15 +25,19 @@ const ENCODERS: [Encoder; 10] = [
 ];
 
 /// A ring with chords at one end, whose nodes have wide features with few numbers, in the hands of
-/// one client.
-fn ring(model: &Model) -> (Classifier, Arc<super::Held>) {
+/// one client; they have one class each, or several labels.
+fn ring(model: &Model, task: Task) -> (Classifier, Arc<super::Held>) {
     let edges: Vec<(u32, u32)> = (0..N)
         .map(|v| (v, (v + 1) % N))
         .chain((0..20).map(|v| (v, v + 7)))
         .collect();
     let mut dataset = Dataset::of_graph("ring", Graph::from_edges(N, &edges, false).unwrap());
-    let classes: Vec<Option<u32>> = (0..N).map(|v| Some(v * 3 / N)).collect();
-    dataset.node_labels = Some(Labels::from_single(3, &classes).unwrap());
+    let first = (0..N).map(|v| (v, v * 3 / N));
+    let second = (0..N)
+        .filter(|v| task == Task::Labels && v % 2 == 0)
+        .map(|v| (v, (v + 1) % 3));
+    let pairs: Vec<(u32, u32)> = first.chain(second).collect();
+    dataset.node_labels = Some(Labels::from_pairs(N, 3, &pairs).unwrap());
     dataset.n_classes = 3;
     let rows: Vec<_> = (0..N)
         .map(|v| [(v % 90, 1.0), (v % 90 + 3, 0.5), (95 + v / 60, 2.0)])
@@ -43,8 +48,9 @@ fn ring(model: &Model) -> (Classifier, Arc<super::Held>) {
     let mut rng = Streams::new(1).global(Purpose(*b"test    "));
     let partition = Arc::new(spec.partition(&dataset, &mut rng).unwrap());
     let source = Source::new(&dataset, &partition, Streams::new(3));
-    let facts = Facts::new(Inputs::Features, &source).unwrap();
+    let facts = Facts::new(Inputs::Features, Split::All, &source).unwrap();
     let classifier = Classifier::new(model, &Training::default(), &facts);
+    assert_eq!(classifier.task(), task);
     let held = classifier.share(Split::All, &source).unwrap();
     (classifier, held)
 }
@@ -63,7 +69,11 @@ fn gradient(classifier: &Classifier, view: View<'_>, model: &[f32]) -> (Vec<u32>
 #[test]
 fn few_nodes_give_the_gradient_of_all() {
     let mut n_near = 0;
-    for encoder in ENCODERS {
+    let tasks = [Task::Classes, Task::Labels];
+    for (encoder, task) in ENCODERS
+        .into_iter()
+        .flat_map(|encoder| tasks.map(|task| (encoder, task)))
+    {
         for (layers, head_layers, dropout) in [(1, 1, 0.0), (2, 0, 0.3), (2, 2, 0.5), (3, 1, 0.5)] {
             let model = Model {
                 encoder,
@@ -73,7 +83,7 @@ fn few_nodes_give_the_gradient_of_all() {
                 dropout,
                 ..Model::default()
             };
-            let (classifier, held) = ring(&model);
+            let (classifier, held) = ring(&model, task);
             let shard = &held.shards()[0];
             let start = classifier.network().layout().initialise(&mut SimRng::seed_from_u64(1));
             let whole = shard.view(Part::Train);
@@ -88,28 +98,37 @@ fn few_nodes_give_the_gradient_of_all() {
             assert!(nodes.len() * 2 <= n_all && n_all == N as usize);
             let masks = [(0..N).collect::<Vec<u32>>(), nodes.to_vec()]
                 .map(|nodes| nodes.iter().map(|node| wanted.contains(node)).collect::<Vec<bool>>());
-            let labels: Vec<u32> = nodes.iter().map(|node| whole.labels[*node as usize]).collect();
+            let mut truth = Truth::default();
+            truth.clear_for(whole.truth);
+            nodes
+                .iter()
+                .for_each(|node| truth.extend_by(whole.truth, *node as usize));
+            let mut known = [Vec::new(), Vec::new()];
+            whole.truth.known_in(&masks[0], &mut known[0]);
+            truth.known_in(&masks[1], &mut known[1]);
             let of_all = View {
                 mask: Some(&masks[0]),
+                known: &known[0],
                 ..whole
             };
             let of_near = View {
                 batch: &near,
-                labels: &labels,
+                truth: &truth,
                 mask: Some(&masks[1]),
+                known: &known[1],
             };
             let [all, few] = [of_all, of_near].map(|view| gradient(&classifier, view, &start));
             assert!(all.0.iter().any(|bits| *bits != 0));
-            assert_eq!(all, few, "{encoder:?}, {layers} layers, {head_layers} behind");
+            assert_eq!(all, few, "{encoder:?}, {task:?}, {layers} layers, {head_layers} behind");
             n_near += 1;
         }
     }
-    assert_eq!(n_near, 32);
+    assert_eq!(n_near, 64);
 }
 
 #[test]
 fn who_reads_most_of_a_graph_reads_all() {
-    let (_, held) = ring(&Model::default());
+    let (_, held) = ring(&Model::default(), Task::Classes);
     let whole = held.shards()[0].view(Part::Train).batch;
     let mut near = Batch::new(1);
     assert!(!near.refill_near(whole, 0..100, 50));

@@ -1,6 +1,7 @@
 //! What a model makes of single nodes: the embeddings of whole graphs, row by row.
 
 use super::data::{Kind, Part, Shard};
+use super::task::Truth;
 use super::{Classifier, Inputs};
 use folkmoot_graphs::Graph;
 use folkmoot_learning::{Batch, Csr, Tape};
@@ -93,7 +94,7 @@ impl Classifier {
             Kind::Nodes { client, batch, .. } => self.rows_of(batch, &[*client], parameters, rows),
             Kind::Graphs { items, parts, .. } => {
                 let of_part =
-                    |((batch, _), items): (&(Batch, Vec<u32>), &Vec<u32>)| self.rows_of(batch, items, parameters, rows);
+                    |((batch, _), items): (&(Batch, Truth), &Vec<u32>)| self.rows_of(batch, items, parameters, rows);
                 let mut all: Vec<GraphRows> = parts.iter().zip(items.iter()).flat_map(of_part).collect();
                 all.sort_by_key(|graph| graph.id);
                 all

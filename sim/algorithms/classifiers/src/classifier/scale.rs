@@ -115,7 +115,7 @@ mod tests {
 
     fn held(scale: Scale, dataset: &Arc<Dataset>, partition: &Arc<Partition>) -> (Classifier, Arc<Held>) {
         let source = Source::new(dataset, partition, Streams::new(5));
-        let facts = Facts::new(Inputs::Features, &source).unwrap();
+        let facts = Facts::new(Inputs::Features, Split::All, &source).unwrap();
         let facts = facts.with(Target::Classes, scale, &source);
         let classifier = Classifier::new(&Model::default(), &Training::default(), &facts);
         let held = classifier.share(Split::All, &source).unwrap();
@@ -279,7 +279,7 @@ mod tests {
         let dataset = graphs();
         let partition = divided(&dataset, &PartitionSpec::Iid { n_clients: 4 });
         let all = Source::new(&dataset, &partition, Streams::new(5));
-        let facts = Facts::new(Inputs::Features, &all).unwrap();
+        let facts = Facts::new(Inputs::Features, Split::All, &all).unwrap();
         let classifier = Classifier::new(&Model::default(), &Training::default(), &facts);
         let n_items = |source: &Source<'_>| -> Vec<usize> {
             let held = classifier.share(Split::All, source).unwrap();

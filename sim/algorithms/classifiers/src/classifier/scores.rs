@@ -1,15 +1,17 @@
 //! What a model is worth: on all clients' items together, and in the mean over clients.
 
-use super::data::{Part, Shard};
-use super::{Classifier, Held};
+use super::data::{Part, Shard, View};
+use super::measures::{Answers, mean};
+use super::{Classifier, Held, Task};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Batch, Tape, Var};
-use folkmoot_metrics::ClientScoreRow;
+use folkmoot_metrics::artifacts::CLIENT_METRICS;
 use folkmoot_metrics::key::score_name;
+use folkmoot_metrics::{ClientScoreRow, Spread};
 use folkmoot_rounds::{Exchange, RoundEnd, RoundEvaluator, SidePayload, Trainer};
-use folkmoot_scores as scores;
 use rayon::prelude::*;
 use std::borrow::Cow;
+use std::fmt::Write;
 use std::sync::Arc;
 
 const VALIDATION: &str = "validation";
@@ -53,8 +55,11 @@ impl Accuracy {
 
     /// The scores of controls that need no training.
     pub fn of_controls(&self, classifier: &Classifier, sheet: &mut Sheet) {
-        let n_classes = classifier.network().n_classes();
-        self.0.controls(n_classes, &["test_client_accuracy"], sheet);
+        let of_clients: &[&str] = match classifier.task {
+            Task::Classes => &["client"],
+            Task::Labels | Task::Numbers => &["client", "own"],
+        };
+        classifier.controls(&self.0, of_clients, sheet);
     }
 }
 
@@ -75,18 +80,9 @@ impl<R: Trainer + AsRef<Classifier>, P: SidePayload<R>, X: Exchange<R>> RoundEva
         let classifier = end.trainer.as_ref();
         classifier.conclude(&self.0, end.parameters, sheet);
         classifier.untrained_control(&self.0, &end.first_model(), sheet);
-        sheet.client_scores(classifier.client_scores(&self.0, |_, _| Cow::Borrowed(end.parameters)));
+        let rows = classifier.client_scores(&self.0, |_, _| Cow::Borrowed(end.parameters), sheet);
+        sheet.client_scores(rows);
     }
-}
-
-/// A model's answers on one part of one shard.
-struct Answers {
-    /// The sum of the losses.
-    loss: f64,
-    actual: Vec<u32>,
-    predicted: Vec<u32>,
-    /// Shape `(n, n_classes)`.
-    probabilities: Vec<f64>,
 }
 
 impl Classifier {
@@ -94,62 +90,122 @@ impl Classifier {
     pub(crate) fn score(&self, held: &Held, parameters: &[f32], sheet: &mut Sheet) {
         let scores = self.evaluate(held, parameters);
         // A loss that is not finite is left out.
-        let has = |split: &str, metric: &str| {
+        let has_loss = |split: &str| {
             scores
                 .iter()
-                .any(|score| score.split == split && score.metric == metric)
+                .any(|score| score.split == split && score.metric == "loss")
         };
-        for split in [VALIDATION, TEST] {
-            if has(split, "accuracy") && !has(split, "loss") {
+        for (split, part) in [(VALIDATION, Part::Validation), (TEST, Part::Test)] {
+            if held.n_items(part) > 0 && !has_loss(split) {
                 sheet.diverged(format!("the {split} loss is not finite"));
             }
         }
         Score::write(&scores, sheet);
     }
 
-    /// Writes down what the last model is worth, beside the class that most training items have.
+    /// Writes down what the last model is worth, beside the constant answer.
     pub fn conclude(&self, held: &Held, parameters: &[f32], sheet: &mut Sheet) {
-        Score::conclude(&self.evaluate(held, parameters), sheet);
-        if let Some(accuracy) = held.majority_accuracy(Part::Test, self.network().n_classes()) {
-            sheet.reference("test_accuracy", "majority_class", accuracy);
+        let parts = [Part::Validation, Part::Test];
+        let [validation, test] = self.by_client(held, parts, parameters);
+        Score::conclude(&self.task.scores(VALIDATION, &validation), sheet);
+        let scores = self.task.scores(TEST, &test);
+        Score::conclude(&scores, sheet);
+        let all = Answers::pooled(&test);
+        if self.targets.len() > 1 {
+            for metric in ["mae", "rmse", "r2"] {
+                for (at, target) in self.targets.iter().enumerate() {
+                    if let Some(value) = all.number(at, metric) {
+                        sheet.point(score_name(TEST, metric), ("target", &target.name), value);
+                    }
+                }
+            }
         }
-        if let Some(class) = self.only_answer(held, parameters) {
+        self.references(held, &scores, sheet);
+        if let Some(answer) = self.only_answer(&all) {
             sheet.warn(format!(
-                "the last model predicts class {class} for every test item: it has not learned; help: more rounds, or another \
+                "the last model predicts {answer} for every test item: it has not learned; help: more rounds, or another \
                  learning rate"
             ));
         }
     }
 
     /// The scores of the model that `model` gives for a client on the client's own test and
-    /// validation items; a client without test items has no row.
+    /// validation items, as rows for classes; a client without test items has none. For other tasks
+    /// there are no rows, and mean, worst 10 % and spread of the leading score are written down.
     pub fn client_scores<'m>(
         &self,
         held: &Held,
         model: impl Fn(ClientId, &Shard) -> Cow<'m, [f32]> + Sync,
+        sheet: &mut Sheet,
     ) -> Vec<ClientScoreRow> {
-        let row = |(client, shard): (usize, &Shard)| {
+        let of_client = |(client, shard): (usize, &Shard)| {
             if shard.view(Part::Test).len() == 0 {
                 return None;
             }
             let model = model(ClientId(client as u32), shard);
             let parts = [Part::Test, Part::Validation];
-            let [answers, validation] = self.with_model(&model, |tape| self.answers_by(tape, shard, parts));
-            let answers = answers?;
-            let n = answers.actual.len();
-            Some(ClientScoreRow {
-                client: client as u32,
-                items: n as u64,
-                accuracy: answers.accuracy(),
-                loss: Some(answers.loss / n as f64).filter(|loss| loss.is_finite()),
-                validation_accuracy: validation.map(|answers| answers.accuracy()),
-            })
+            let [test, validation] = self.with_model(&model, |tape| self.answers_by(tape, shard, parts));
+            Some((client as u32, test?, validation))
         };
-        let rows: Vec<Option<ClientScoreRow>> = held.shards.par_iter().enumerate().map(row).collect();
-        rows.into_iter().flatten().collect()
+        let all = held.shards.par_iter().enumerate().map(of_client);
+        let all: Vec<Option<(u32, Answers, Option<Answers>)>> = all.collect();
+        let all: Vec<(u32, Answers, Option<Answers>)> = all.into_iter().flatten().collect();
+        if !self.task.is_classes() {
+            self.fare(&all, sheet);
+            return Vec::new();
+        }
+        let accuracy = |answers: &Answers| answers.measure(self.task, "accuracy");
+        let row = |(client, test, validation): &(u32, Answers, Option<Answers>)| ClientScoreRow {
+            client: *client,
+            items: test.n as u64,
+            accuracy: accuracy(test).unwrap_or(f64::NAN),
+            loss: test.measure(self.task, "loss").filter(|loss| loss.is_finite()),
+            validation_accuracy: validation.as_ref().and_then(accuracy),
+        };
+        all.iter().map(row).collect()
     }
 
-    /// How many of a shard's test items a model classifies rightly, and how many there are.
+    /// Writes down how clients fare by the leading score, with their test and validation answers.
+    fn fare(&self, all: &[(u32, Answers, Option<Answers>)], sheet: &mut Sheet) {
+        let lead = self.task.lead();
+        let name = lead.metric;
+        let mut table = CLIENT_METRICS.header(&[]);
+        let mut of_split = |split: &str, answers: Vec<(u32, &Answers)>| -> Vec<f64> {
+            let mut values = Vec::new();
+            for (client, answers) in answers {
+                for metric in [name, "loss"] {
+                    let value = answers.measure(self.task, metric).filter(|value| value.is_finite());
+                    let Some(value) = value else { continue };
+                    let _ = writeln!(table, "{client},{split},{metric},{value},{}", answers.n);
+                    if metric == name {
+                        values.push(value);
+                    }
+                }
+            }
+            values
+        };
+        let mut test = of_split(TEST, all.iter().map(|(client, test, _)| (*client, test)).collect());
+        let validation = all
+            .iter()
+            .filter_map(|(client, _, answers)| Some((*client, answers.as_ref()?)));
+        let validation = of_split(VALIDATION, validation.collect());
+        sheet.number_if(format!("validation_own_{name}"), mean(&validation));
+        if test.is_empty() {
+            return;
+        }
+        sheet.number_if(format!("test_own_{name}"), mean(&test));
+        sheet.number(format!("test_own_spread_{name}"), Spread::of(&test).population_std());
+        test.sort_unstable_by(f64::total_cmp);
+        if !lead.higher_is_better {
+            test.reverse();
+        }
+        test.truncate(test.len().div_ceil(10));
+        sheet.number_if(format!("test_own_worst_tenth_{name}"), mean(&test));
+        sheet.artifact(CLIENT_METRICS.file, table.into_bytes());
+    }
+
+    /// How many of a shard's test items a model classifies rightly, and how many there are; none
+    /// where no classes are learned.
     pub fn hits(&self, shard: &Shard, parameters: &[f32]) -> [u64; 2] {
         let Some(answers) = self.answers(shard, Part::Test, parameters) else {
             return [0, 0];
@@ -159,56 +215,39 @@ impl Classifier {
         [hits as u64, answers.actual.len() as u64]
     }
 
-    /// The mean cross entropy of a model over what a shard trains on; infinite where it is no
-    /// number, and 0 without items.
+    /// The mean loss of a model over what a shard trains on; infinite where it is no number, and 0
+    /// without items.
     pub fn training_loss(&self, shard: &Shard, parameters: &[f32]) -> f64 {
-        let loss = |answers: Answers| answers.loss / answers.actual.len() as f64;
-        let loss = self.answers(shard, Part::Train, parameters).map_or(0.0, loss);
+        let loss = |answers: Answers| answers.measure(self.task, "loss");
+        let loss = self
+            .answers(shard, Part::Train, parameters)
+            .and_then(loss)
+            .unwrap_or(0.0);
         if loss.is_nan() { f64::INFINITY } else { loss }
     }
 
     /// Scores of a model on the splits `validation` and `test`; a split without items has none.
     ///
-    /// | metric | over |
-    /// |---|---|
-    /// | `accuracy`, `loss` | all items; the loss is the mean cross entropy |
-    /// | `macro_f1` | all items, the mean over the classes that occur or are predicted |
-    /// | `macro_auc` | all items, the mean over classes of one against the rest; absent unless every class occurs |
-    /// | `client_accuracy`, `client_loss` | the mean over clients with items, each with the same weight |
+    /// | task | metric | over |
+    /// |---|---|---|
+    /// | all | `loss` | all items, the mean of the task's loss |
+    /// | classes | `accuracy` | all items |
+    /// | | `macro_f1` | all items, the mean over the classes that occur or are predicted |
+    /// | | `macro_auc` | all items, the mean over classes of one against the rest; absent unless every class occurs |
+    /// | labels | `average_precision` | known labels, the mean over labels with a positive item |
+    /// | | `micro_f1` | known labels, predicted where the probability is above 0.5 |
+    /// | | `macro_f1` | the same, the mean over labels with a positive item in truth or as predicted |
+    /// | | `roc_auc` | known labels, the mean over labels with a positive and a negative item |
+    /// | numbers | `mae`, `rmse`, `r2` | known numbers, in their own unit; the mean over targets; `r2` against the mean of these items |
+    /// | all | `client_…` | the mean over clients for whom it is defined, each with the same weight |
     ///
     /// A value that is not finite is left out.
     pub fn evaluate(&self, held: &Held, parameters: &[f32]) -> Vec<Score> {
-        let mut rows = Vec::new();
         let answers = self.by_client(held, [Part::Validation, Part::Test], parameters);
-        for (split, by_client) in [VALIDATION, TEST].into_iter().zip(answers) {
-            let mut row = |metric, value: f64, n: usize| {
-                if value.is_finite() {
-                    rows.push(Score {
-                        split,
-                        metric,
-                        value,
-                        n: n as u64,
-                    });
-                }
-            };
-            let all = Answers::pooled(&by_client);
-            let (n, n_clients) = (all.actual.len(), by_client.len());
-            if n == 0 {
-                continue;
-            }
-            row("accuracy", all.accuracy(), n);
-            row("loss", all.loss / n as f64, n);
-            if let Ok(f1) = scores::f1_multi_class(&all.actual, &all.predicted) {
-                row("macro_f1", f1.macro_mean, n);
-            }
-            if let Ok(auc) = scores::auc_one_vs_rest(&all.actual, &all.probabilities, self.network.n_classes()) {
-                row("macro_auc", auc, n);
-            }
-            let mean = |value: fn(&Answers) -> f64| by_client.iter().map(value).sum::<f64>() / n_clients as f64;
-            row("client_accuracy", mean(Answers::accuracy), n_clients);
-            row("client_loss", mean(|a| a.loss / a.actual.len() as f64), n_clients);
-        }
-        rows
+        let splits = [VALIDATION, TEST].into_iter().zip(answers);
+        splits
+            .flat_map(|(split, by_client)| self.task.scores(split, &by_client))
+            .collect()
     }
 
     /// A model's answers on parts, each by client.
@@ -234,23 +273,37 @@ impl Classifier {
         by_client
     }
 
-    /// The accuracy of a model on all items of a part; `None` without any.
-    pub(crate) fn accuracy(&self, held: &Held, part: Part, parameters: &[f32]) -> Option<f64> {
+    /// The leading score of a model on all items of a part: accuracy, average precision or MAE;
+    /// `None` without any, or where it is undefined or not finite.
+    pub(crate) fn lead_score(&self, held: &Held, part: Part, parameters: &[f32]) -> Option<f64> {
         let [by_client] = self.by_client(held, [part], parameters);
-        (!by_client.is_empty()).then(|| Answers::pooled(&by_client).accuracy())
+        let score = Answers::pooled(&by_client).measure(self.task, self.task.lead().metric);
+        score.filter(|score| score.is_finite())
     }
 
-    /// The class that a model answers for every test item, if it does although they are of several.
-    fn only_answer(&self, held: &Held, parameters: &[f32]) -> Option<u32> {
-        let [by_client] = self.by_client(held, [Part::Test], parameters);
-        let Answers { actual, predicted, .. } = Answers::pooled(&by_client);
-        let only = |classes: &[u32]| {
-            classes
-                .first()
-                .copied()
-                .filter(|first| classes.iter().all(|class| class == first))
-        };
-        only(&predicted).filter(|_| only(&actual).is_none())
+    /// The one answer that a model gives to all test items, if it does although they differ.
+    fn only_answer(&self, test: &Answers) -> Option<String> {
+        match self.task {
+            Task::Classes => {
+                let only = |classes: &[u32]| {
+                    classes
+                        .first()
+                        .copied()
+                        .filter(|first| classes.iter().all(|class| class == first))
+                };
+                let class = only(&test.predicted).filter(|_| only(&test.actual).is_none());
+                class.map(|class| format!("class {class}"))
+            }
+            Task::Labels => {
+                let is_none = test.n > 0 && !test.positive().contains(&true) && test.truth.contains(&1.0);
+                is_none.then(|| "no label".to_owned())
+            }
+            Task::Numbers => {
+                let equal = |values: &[f64]| values.chunks_exact(test.width).all(|row| *row == values[..test.width]);
+                let is_one = test.n > 1 && equal(&test.answers) && !equal(&test.truth);
+                is_one.then(|| format!("{} = {}", self.targets[0].name, test.answers[0]))
+            }
+        }
     }
 
     /// How likely a model thinks each class of each node or graph that a shard trains, validates or
@@ -315,28 +368,50 @@ impl Classifier {
                 }
             };
             asked = Some((view.batch, [logits, shares]));
-            let loss = tape.cross_entropy(logits, view.labels, view.mask);
-            let n_classes = self.network.n_classes();
+            let loss = self.task.loss(tape, logits, view);
+            let width = self.network.n_classes();
             let mut answers = Answers {
-                loss: f64::from(tape.scalar(loss)) * n as f64,
-                actual: Vec::with_capacity(n),
-                predicted: Vec::with_capacity(n),
-                probabilities: Vec::with_capacity(n * n_classes),
+                n,
+                width,
+                n_losses: match self.task {
+                    Task::Classes => n,
+                    Task::Labels | Task::Numbers => view.known.iter().filter(|known| **known).count(),
+                },
+                ..Answers::default()
             };
-            let rows = tape
-                .value(shares)
-                .chunks_exact(n_classes)
-                .zip(tape.value(logits).chunks_exact(n_classes));
-            for (i, (shares, logits)) in rows.enumerate() {
-                if view.mask.is_none_or(|mask| mask[i]) {
-                    answers.actual.push(view.labels[i]);
-                    answers.predicted.push(largest(logits));
-                    answers
-                        .probabilities
-                        .extend(shares.iter().map(|share| f64::from(*share)));
+            answers.loss = f64::from(tape.scalar(loss)) * answers.n_losses as f64;
+            let (shares, logits) = (tape.value(shares), tape.value(logits));
+            for row in view.rows() {
+                let of_row = row * width..(row + 1) * width;
+                match self.task {
+                    Task::Classes => {
+                        answers.actual.push(view.truth.classes[row]);
+                        answers.predicted.push(largest(&logits[of_row.clone()]));
+                        let shares = shares[of_row].iter().map(|share| f64::from(*share));
+                        answers.probabilities.extend(shares);
+                    }
+                    Task::Labels | Task::Numbers => {
+                        answers.truth.extend(self.truth_of(view, row));
+                        answers.answers.extend(self.in_own_unit(&logits[of_row]));
+                    }
                 }
             }
             Some(answers)
+        })
+    }
+
+    /// The values of a row, in their own unit; NaN where unknown; none for classes.
+    pub(super) fn truth_of<'a>(&'a self, view: View<'a>, row: usize) -> impl Iterator<Item = f64> + 'a {
+        let (values, known) = view.truth.row(row);
+        let values = self.in_own_unit(values).zip(known);
+        values.map(|(x, known)| if *known { x } else { f64::NAN })
+    }
+
+    /// Labels or logits as they are, numbers in their own unit.
+    pub(super) fn in_own_unit<'a>(&'a self, values: &'a [f32]) -> impl Iterator<Item = f64> + 'a {
+        values.iter().enumerate().map(|(at, x)| match self.targets.get(at) {
+            Some(scale) => scale.unscaled(*x),
+            None => f64::from(*x),
         })
     }
 }
@@ -366,17 +441,14 @@ impl Held {
 
     /// How many items of a part there are.
     pub(super) fn n_items(&self, part: Part) -> u64 {
-        self.labels(part).count() as u64
+        self.shards.iter().map(|shard| shard.view(part).len() as u64).sum()
     }
 
     /// The shard and the class of every item of a part.
     pub(super) fn labels(&self, part: Part) -> impl Iterator<Item = (usize, u32)> {
         self.shards.iter().enumerate().flat_map(move |(client, shard)| {
             let view = shard.view(part);
-            let counts = move |i: &usize| view.mask.is_none_or(|mask| mask[*i]);
-            (0..view.labels.len())
-                .filter(counts)
-                .map(move |i| (client, view.labels[i]))
+            view.rows().map(move |row| (client, view.truth.classes[row]))
         })
     }
 }
@@ -390,27 +462,4 @@ fn largest(logits: &[f32]) -> u32 {
         }
     }
     best as u32
-}
-
-impl Answers {
-    fn accuracy(&self) -> f64 {
-        scores::accuracy(&self.actual, &self.predicted).unwrap_or(f64::NAN)
-    }
-
-    /// The answers of all clients, in ascending order.
-    fn pooled(by_client: &[Answers]) -> Answers {
-        let mut all = Answers {
-            loss: 0.0,
-            actual: Vec::new(),
-            predicted: Vec::new(),
-            probabilities: Vec::new(),
-        };
-        for answers in by_client {
-            all.loss += answers.loss;
-            all.actual.extend(&answers.actual);
-            all.predicted.extend(&answers.predicted);
-            all.probabilities.extend(&answers.probabilities);
-        }
-        all
-    }
 }

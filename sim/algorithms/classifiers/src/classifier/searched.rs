@@ -33,11 +33,10 @@ impl Classifier {
     /// What training on a shard looks at.
     pub(crate) fn scene<'a>(&'a self, shard: &'a Shard) -> Scene<'a> {
         let view = shard.view(Part::Train);
-        let counts = |row: &u32| view.mask.is_none_or(|mask| mask[*row as usize]);
         Scene {
             classifier: self,
             view,
-            items: (0..view.labels.len() as u32).filter(counts).collect(),
+            items: view.rows().map(|row| row as u32).collect(),
         }
     }
 }
@@ -60,7 +59,7 @@ impl Scene<'_> {
     }
 
     pub(crate) fn classes(&self) -> impl Iterator<Item = u32> {
-        self.items.iter().map(|item| self.view.labels[*item as usize])
+        self.items.iter().map(|item| self.view.truth.classes[*item as usize])
     }
 
     /// How many classes there are.

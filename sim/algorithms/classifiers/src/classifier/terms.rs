@@ -1,4 +1,4 @@
-//! What is measured of a graph network that classifies.
+//! What is measured of a graph network that learns classes, labels or numbers.
 
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::records::{OWN_SPREAD, OWN_WORST_TENTH};
@@ -16,7 +16,7 @@ pub const TERMS: &[Term] = &[
         "loss",
         "Loss",
         Unit::Number,
-        "Mean cross entropy of the global model over the items of all clients.",
+        "Mean loss of the global model over the items of all clients: cross entropy; of standardised numbers the squared error.",
         "",
     )
     .from(0.0)
@@ -25,7 +25,7 @@ pub const TERMS: &[Term] = &[
     share(
         "macro_f1",
         "Macro F1",
-        "Mean F1 over classes; a class that is never predicted counts 0.",
+        "Mean F1 over classes, or over labels with a positive item in truth or as predicted; one that is never predicted counts 0.",
     )
     .scored(Answering::Server, Asked::All, Weighed::Items),
     share(
@@ -44,11 +44,69 @@ pub const TERMS: &[Term] = &[
         "client_loss",
         "Client loss",
         Unit::Number,
-        "Mean cross entropy of the global model per client: unweighted mean over clients.",
+        "Mean loss of the global model per client: unweighted mean over clients.",
         "",
     )
     .from(0.0)
     .lower()
+    .scored(Answering::Server, Asked::Own, Weighed::Clients),
+    share(
+        "average_precision",
+        "Average precision",
+        "Area under the precision-recall curve without interpolation: mean over labels with a positive item.",
+    )
+    .scored(Answering::Server, Asked::All, Weighed::Items),
+    share(
+        "micro_f1",
+        "Micro F1",
+        "F1 of the counts summed over labels; a label is predicted where its probability is above 0.5.",
+    )
+    .scored(Answering::Server, Asked::All, Weighed::Items),
+    share(
+        "roc_auc",
+        "ROC AUC",
+        "Area under the ROC curve: mean over labels with a positive and a negative item; 0.5 is chance.",
+    )
+    .scored(Answering::Server, Asked::All, Weighed::Items),
+    share(
+        "client_average_precision",
+        "Client average precision",
+        "Average precision of the global model per client: unweighted mean over clients with a positive label.",
+    )
+    .scored(Answering::Server, Asked::Own, Weighed::Clients),
+    share(
+        "client_micro_f1",
+        "Client micro F1",
+        "Micro F1 of the global model per client: unweighted mean over clients with a positive label in truth or as predicted.",
+    )
+    .scored(Answering::Server, Asked::Own, Weighed::Clients),
+    error(
+        "mae",
+        "Mean absolute error",
+        "Mean absolute error of predicted numbers, in their own unit; of several numbers the mean.",
+    )
+    .scored(Answering::Server, Asked::All, Weighed::Items),
+    error(
+        "rmse",
+        "Root mean squared error",
+        "Root mean squared error of predicted numbers, in their own unit; of several numbers the mean.",
+    )
+    .scored(Answering::Server, Asked::All, Weighed::Items),
+    Term::new(
+        "r2",
+        "R²",
+        Unit::Number,
+        "1 minus squared error over squared deviation from the mean of these items; 0 is that mean, and worse is negative. Of several numbers the mean.",
+        "",
+    )
+    .up_to(1.0)
+    .higher()
+    .scored(Answering::Server, Asked::All, Weighed::Items),
+    error(
+        "client_mae",
+        "Client mean absolute error",
+        "Mean absolute error of the global model per client, in the number's own unit: unweighted mean over clients.",
+    )
     .scored(Answering::Server, Asked::Own, Weighed::Clients),
     share(
         "train_accuracy",
@@ -81,7 +139,52 @@ pub const TERMS: &[Term] = &[
 ];
 
 /// What is told besides of clients that are scored one by one.
-pub const FARING: &[Term] = &[OWN_WORST_TENTH, OWN_SPREAD];
+pub const FARING: &[Term] = &[
+    OWN_WORST_TENTH,
+    OWN_SPREAD,
+    share(
+        "own_average_precision",
+        "Average precision of clients",
+        "Average precision of each client's model on its own items, mean over clients with a positive label.",
+    )
+    .scored(Answering::Own, Asked::Own, Weighed::Clients),
+    share(
+        "own_worst_tenth_average_precision",
+        "Average precision of the worst 10 % of clients",
+        "Average precision of each client's model on its own items, mean over the 10 % of clients with the lowest.",
+    )
+    .scored(Answering::Own, Asked::Own, Weighed::Clients),
+    spread(
+        "own_spread_average_precision",
+        "Standard deviation over clients of the average precision of each client's model on its own items.",
+    )
+    .up_to(1.0),
+    error(
+        "own_mae",
+        "Mean absolute error of clients",
+        "Mean absolute error of each client's model on its own items, mean over clients.",
+    )
+    .scored(Answering::Own, Asked::Own, Weighed::Clients),
+    error(
+        "own_worst_tenth_mae",
+        "Mean absolute error of the worst 10 % of clients",
+        "Mean absolute error of each client's model on its own items, mean over the 10 % of clients with the highest.",
+    )
+    .scored(Answering::Own, Asked::Own, Weighed::Clients),
+    spread(
+        "own_spread_mae",
+        "Standard deviation over clients of the mean absolute error of each client's model on its own items.",
+    ),
+];
+
+/// Errors of numbers, which have a unit of their own.
+pub(crate) const fn error(name: &'static str, words: &'static str, about: &'static str) -> Term {
+    Term::new(name, words, Unit::Number, about, "").from(0.0).lower()
+}
+
+const fn spread(name: &'static str, about: &'static str) -> Term {
+    error(name, "Spread over clients", about)
+}
 
 const fn share(name: &'static str, words: &'static str, about: &'static str) -> Term {
     Term::new(name, words, Unit::Number, about, "")

@@ -2,6 +2,7 @@
 
 use super::Classifier;
 use super::data::{Kind, Part, Shard, View};
+use super::task::Truth;
 use folkmoot_draws::shuffle;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Batch, Layout, Moments, Tape, Var};
@@ -16,8 +17,9 @@ struct Scratch {
     /// The nodes that a small batch of nodes reads.
     near: Batch,
     n_features: usize,
-    labels: Vec<u32>,
+    truth: Truth,
     mask: Vec<bool>,
+    known: Vec<bool>,
 }
 
 impl Scratch {
@@ -28,8 +30,9 @@ impl Scratch {
             batch: Batch::new(n_features),
             near: Batch::new(n_features),
             n_features,
-            labels: Vec::new(),
+            truth: Truth::default(),
             mask: Vec::new(),
+            known: Vec::new(),
         }
     }
 }
@@ -80,7 +83,7 @@ impl Course<'_> {
 /// they are (Li et al. 2021, equation 3).
 #[derive(Clone, Copy)]
 pub struct Contrast<'a> {
-    /// How much it counts beside the cross entropy.
+    /// How much it counts beside the loss of the task.
     pub weight: f32,
     /// What cosines are divided by.
     pub temperature: f32,
@@ -244,8 +247,9 @@ impl Classifier {
             order,
             batch,
             near,
-            labels,
+            truth,
             mask,
+            known,
             ..
         } = scratch;
         order.clear();
@@ -258,21 +262,17 @@ impl Classifier {
             let view = match shard.kind() {
                 Kind::Graphs { single, .. } => {
                     batch.clear();
-                    labels.clear();
+                    truth.clear_for(&single[items[0] as usize].2);
                     for &item in items {
                         let (csr, features, own) = &single[item as usize];
                         batch.push(csr, features);
-                        labels.extend(own);
+                        truth.extend(own);
                     }
-                    View {
-                        batch,
-                        labels,
-                        mask: None,
-                    }
+                    View::whole(batch, truth)
                 }
                 Kind::Nodes {
                     batch,
-                    labels: all,
+                    truth: all,
                     train,
                     ..
                 } => {
@@ -282,26 +282,25 @@ impl Classifier {
                     let is_near = n_hops.is_some_and(|n_hops| near.refill_near(whole, wanted(), n_hops));
                     let some = near.nodes_of_whole().filter(|_| is_near).map(|(nodes, _)| nodes);
                     mask.clear();
-                    mask.resize(all.len(), false);
+                    mask.resize(all.n_rows(), false);
                     wanted().for_each(|node| mask[node as usize] = true);
-                    match some {
-                        None => View {
-                            batch: whole,
-                            labels: all,
-                            mask: Some(mask),
-                        },
+                    let (batch, truth) = match some {
+                        None => (whole, &**all),
                         Some(nodes) => {
-                            labels.clear();
-                            labels.extend(nodes.iter().map(|node| all[*node as usize]));
+                            truth.clear_for(all);
+                            nodes.iter().for_each(|node| truth.extend_by(all, *node as usize));
                             // Ascending, so that each stands at or behind its new place.
                             (0..).zip(nodes).for_each(|(at, node)| mask[at] = mask[*node as usize]);
                             mask.truncate(nodes.len());
-                            View {
-                                batch: near,
-                                labels,
-                                mask: Some(mask),
-                            }
+                            (&*near, &*truth)
                         }
+                    };
+                    truth.known_in(mask, known);
+                    View {
+                        batch,
+                        truth,
+                        mask: Some(mask),
+                        known,
                     }
                 }
             };
@@ -319,7 +318,7 @@ impl Classifier {
         rng: &mut SimRng,
     ) {
         let (rows, logits) = self.network.rows_and_logits(tape, view.batch, Some(rng));
-        let mut loss = tape.cross_entropy(logits, view.labels, view.mask);
+        let mut loss = self.task.loss(tape, logits, view);
         if let Some(contrast) = contrast {
             let term = self.contrast(view, contrast, rows, tape);
             loss = tape.add_scaled(loss, contrast.weight, term);

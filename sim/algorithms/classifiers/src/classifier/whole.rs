@@ -28,7 +28,7 @@ impl Classifier {
         let parts = Parts::new(self.reading(split), dataset)?;
         let mut trains = vec![false; dataset.n_nodes()];
         for client in 0..partition.n_clients() {
-            let [train, ..] = parts.split(client as u32, parts.labelled(partition.shard(client)), source.streams);
+            let [train, ..] = parts.parts(client as u32, partition.shard(client), source.streams);
             train.iter().for_each(|node| trains[*node as usize] = true);
         }
         let nodes: Vec<u32> = (0..dataset.n_nodes() as u32).collect();
@@ -53,7 +53,7 @@ impl Classifier {
 }
 
 impl Whole {
-    /// Writes down whether a model has learned: its accuracy on what `clients` train on, as they
+    /// Writes down whether a model of classes has learned: its accuracy on what `clients` train on, as they
     /// see it, on the published test part and on what none of them trains on, both with all edges;
     /// each beside the class that most training nodes have.
     pub fn conclude(&self, classifier: &Classifier, clients: &Held, parameters: &[f32], sheet: &mut Sheet) {
@@ -63,7 +63,7 @@ impl Whole {
             ("held_out_accuracy", &self.held, Part::Test),
         ] {
             let majority = held.majority_accuracy(part, classifier.network().n_classes());
-            if let (Some(accuracy), Some(majority)) = (classifier.accuracy(held, part, parameters), majority) {
+            if let (Some(accuracy), Some(majority)) = (classifier.lead_score(held, part, parameters), majority) {
                 sheet.number(name, accuracy);
                 sheet.reference(name, "majority_class", majority);
             }

@@ -58,11 +58,7 @@ impl RoundEvaluator<Federated> for Own {
     }
 
     fn controls(&self, task: &Federated, sheet: &mut Sheet) {
-        self.0.controls(
-            task.common.classifier.network().n_classes(),
-            &["test_client_accuracy", "test_own_accuracy"],
-            sheet,
-        );
+        task.common.classifier.controls(&self.0, &["client", "own"], sheet);
     }
 
     fn scores(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {
@@ -98,7 +94,8 @@ impl RoundEvaluator<Federated> for Own {
             models.dedup_by(|a, b| order(a, b).is_eq());
             sheet.number("models_at_server", models.len() as f64);
         }
-        let rows = classifier.client_scores(&self.0, |client, shard| Cow::Owned(own_model(end, client, shard)));
+        let model = |client, shard: &Shard| Cow::Owned(own_model(end, client, shard));
+        let rows = classifier.client_scores(&self.0, model, sheet);
         conclude(&rows, sheet);
         sheet.client_scores(rows);
     }

@@ -2,7 +2,7 @@
 
 use super::method::{cosine, has_own_models};
 use super::{Common, Federated, Learned, Local, Method, Params};
-use crate::classifier::{Nodes, Part};
+use crate::classifier::{Nodes, Part, Task};
 use folkmoot_engine::prelude::ClientId;
 use folkmoot_parts::{Rules, component};
 use folkmoot_rounds::{Answers, Personalisation, Travels};
@@ -200,7 +200,13 @@ impl Method for FedGta {
     }
 
     fn check(&self, common: &Common) -> Result<(), &'static str> {
-        match common.classifier.network().is_graph_level() {
+        let classifier = &common.classifier;
+        if classifier.task() != Task::Classes {
+            return Err(
+                "FedGta passes classes along edges, and this data set has labels or numbers to learn; choose another method, such as Global(), or a set whose nodes have one class each",
+            );
+        }
+        match classifier.network().is_graph_level() {
             true => Err(
                 "FedGta passes labels along the edges of one graph, and a graph has one label; use a set whose nodes have labels",
             ),

@@ -4,7 +4,7 @@
 use super::client::Carried;
 use super::mixing::contraction;
 use super::{Client, Gossip, Method};
-use crate::classifier::{Held, Part};
+use crate::classifier::{Held, Part, Shard};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::Spread;
 use folkmoot_metrics::artifacts::LINKS;
@@ -23,7 +23,7 @@ pub(super) struct Watch(pub(super) Arc<Held>);
 /// One number that models are worth.
 struct Worth {
     split: &'static str,
-    metric: &'static str,
+    metric: String,
     value: f64,
     n: u64,
 }
@@ -32,19 +32,23 @@ impl Watch {
     /// What models are worth on the items of all clients.
     fn worth(&self, gossip: &Gossip, models: &[&[f32]]) -> Vec<Worth> {
         let classifier = gossip.classifier();
-        let mean = mean(models);
+        let (mean, lead) = (mean(models), classifier.task().lead());
+        let metric = lead.metric;
         let mut all = Vec::new();
         for (split, part) in [("validation", Part::Validation), ("test", Part::Test)] {
-            let accuracy = |model: &&[f32]| classifier.accuracy(&self.0, part, model);
-            let own: Option<Vec<f64>> = models.par_iter().map(accuracy).collect();
-            let (Some(own), Some(of_mean)) = (own, classifier.accuracy(&self.0, part, &mean)) else {
+            let score = |model: &&[f32]| classifier.lead_score(&self.0, part, model);
+            let own: Option<Vec<f64>> = models.par_iter().map(score).collect();
+            let (Some(own), Some(of_mean)) = (own, classifier.lead_score(&self.0, part, &mean)) else {
                 continue;
             };
-            let worst = own.iter().copied().fold(f64::INFINITY, f64::min);
+            let worst = match lead.higher_is_better {
+                true => own.iter().copied().fold(f64::INFINITY, f64::min),
+                false => own.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            };
             for (metric, value) in [
-                ("accuracy", Spread::of(&own).mean),
-                ("worst_accuracy", worst),
-                ("mean_model_accuracy", of_mean),
+                (metric.to_owned(), Spread::of(&own).mean),
+                (format!("worst_{metric}"), worst),
+                (format!("mean_model_{metric}"), of_mean),
             ] {
                 all.push(Worth {
                     split,
@@ -119,7 +123,7 @@ impl Evaluator<Gossip> for Watch {
             ));
         }
         for score in self.worth(gossip, &models) {
-            sheet.score(score.split, score.metric, score.value, score.n);
+            sheet.score(score.split, &*score.metric, score.value, score.n);
         }
         let distance = consensus_distance(gossip, &models);
         if distance.is_finite() {
@@ -128,7 +132,7 @@ impl Evaluator<Gossip> for Watch {
     }
 
     fn controls(&self, gossip: &Gossip, sheet: &mut Sheet) {
-        self.0.controls(gossip.classifier().network().n_classes(), &[], sheet);
+        gossip.classifier().controls(&self.0, &[], sheet);
     }
 
     fn at_end(&self, end: &End<'_, Gossip>, sheet: &mut Sheet) {
@@ -174,17 +178,14 @@ impl Evaluator<Gossip> for Watch {
         let starts = gossip.starts(end.clients.len());
         let models = last_models(end, &starts);
         for worth in self.worth(gossip, &models) {
-            sheet.number(score_name(worth.split, worth.metric), worth.value);
+            sheet.number(score_name(worth.split, &worth.metric), worth.value);
         }
         let distance = consensus_distance(gossip, &models);
         sheet.number_if("consensus_distance", distance.is_finite().then_some(distance));
-        let n_classes = gossip.classifier().network().n_classes();
-        if let Some(majority) = self.0.majority_accuracy(Part::Test, n_classes) {
-            sheet.reference("test_accuracy", "majority_class", majority);
-        }
-        let rows = gossip
-            .classifier()
-            .client_scores(&self.0, |client, _| Cow::Borrowed(models[client.0 as usize]));
+        let classifier = gossip.classifier();
+        classifier.references(&self.0, &[], sheet);
+        let model = |client: ClientId, _: &Shard| Cow::Borrowed(models[client.0 as usize]);
+        let rows = classifier.client_scores(&self.0, model, sheet);
         sheet.client_scores(rows);
     }
 

@@ -1,5 +1,6 @@
 //! What is measured of learning without a server.
 
+use crate::classifier::error;
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::term::{Answering, Asked, Weighed};
 
@@ -23,6 +24,42 @@ pub(super) const TERMS: &[Term] = &[
         "mean_model_accuracy",
         "Accuracy of the mean model",
         "Accuracy of the mean of all models over the items of all clients; no client has this model.",
+    )
+    .scored(Answering::Mean, Asked::All, Weighed::Items),
+    share(
+        "average_precision",
+        "Average precision",
+        "Average precision of each client's model over the items of all clients: mean over clients.",
+    )
+    .scored(Answering::Own, Asked::All, Weighed::Clients),
+    share(
+        "worst_average_precision",
+        "Average precision of the worst client",
+        "Average precision of the worst client's model over the items of all clients.",
+    )
+    .scored(Answering::Own, Asked::All, Weighed::Items),
+    share(
+        "mean_model_average_precision",
+        "Average precision of the mean model",
+        "Average precision of the mean of all models over the items of all clients; no client has this model.",
+    )
+    .scored(Answering::Mean, Asked::All, Weighed::Items),
+    error(
+        "mae",
+        "Mean absolute error",
+        "Mean absolute error of each client's model over the items of all clients: mean over clients.",
+    )
+    .scored(Answering::Own, Asked::All, Weighed::Clients),
+    error(
+        "worst_mae",
+        "Mean absolute error of the worst client",
+        "Mean absolute error of the worst client's model over the items of all clients.",
+    )
+    .scored(Answering::Own, Asked::All, Weighed::Items),
+    error(
+        "mean_model_mae",
+        "Mean absolute error of the mean model",
+        "Mean absolute error of the mean of all models over the items of all clients; no client has this model.",
     )
     .scored(Answering::Mean, Asked::All, Weighed::Items),
     Term::new(

@@ -61,11 +61,7 @@ impl RoundEvaluator<Federated> for Second {
     }
 
     fn controls(&self, task: &Federated, sheet: &mut Sheet) {
-        self.held.controls(
-            task.as_ref().network().n_classes(),
-            &["test_client_accuracy", "test_own_accuracy"],
-            sheet,
-        );
+        task.as_ref().controls(&self.held, &["client", "own"], sheet);
     }
 
     fn scores(&self, end: &RoundEnd<'_, Federated>, sheet: &mut Sheet) {

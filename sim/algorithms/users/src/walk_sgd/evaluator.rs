@@ -183,8 +183,7 @@ impl Evaluator<WalkSgd> for Watch {
     }
 
     fn controls(&self, walk: &WalkSgd, sheet: &mut Sheet) {
-        self.0
-            .controls(walk.classifier.network().n_classes(), &["test_client_accuracy"], sheet);
+        walk.classifier.controls(&self.0, &["client"], sheet);
     }
 
     fn at_end(&self, end: &End<'_, WalkSgd>, sheet: &mut Sheet) {
@@ -215,10 +214,8 @@ impl Evaluator<WalkSgd> for Watch {
 
     fn scores(&self, end: &End<'_, WalkSgd>, sheet: &mut Sheet) {
         let walk = end.strategy;
-        Score::conclude(&walk.classifier.evaluate(&self.0, &end.server.mean()), sheet);
-        let n_classes = walk.classifier.network().n_classes();
-        if let Some(majority) = self.0.majority_accuracy(Part::Test, n_classes) {
-            sheet.reference("test_accuracy", "majority_class", majority);
-        }
+        let scores = walk.classifier.evaluate(&self.0, &end.server.mean());
+        Score::conclude(&scores, sheet);
+        walk.classifier.references(&self.0, &scores, sheet);
     }
 }

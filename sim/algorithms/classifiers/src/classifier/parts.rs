@@ -1,9 +1,10 @@
-//! Which items of a client train, validate and test.
+//! The division of items into those that train, validate and test.
 
-use super::Split;
+use super::data::refuse;
+use super::{Parts, Split};
 use folkmoot_draws::{Purpose, Streams, shuffle, unit};
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::Dataset;
+use folkmoot_graphs::{Dataset, Partition};
 
 const SPLIT: Purpose = Purpose(*b"cl-split");
 
@@ -12,13 +13,39 @@ const SPLIT: Purpose = Purpose(*b"cl-split");
 const COMMON: Round = Round(1);
 
 impl Split {
-    /// The items of a client that train, validate and test, each ascending; `items` are those that
-    /// have a label.
+    /// Whether a data set can be divided so.
+    ///
+    /// # Errors
+    ///
+    /// When it has no published split to be divided by.
+    pub(super) fn is_there(self, dataset: &Dataset) -> Result<(), StrategyError> {
+        match self == Split::Published && dataset.splits.is_none() {
+            true => refuse("the data set was published without a split; set split: Shares()"),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the items of all clients of a partition can be divided so.
+    ///
+    /// # Errors
+    ///
+    /// When shares of shards that overlap are asked for, or as [`is_there`](Self::is_there).
+    pub(super) fn suits(self, dataset: &Dataset, partition: &Partition) -> Result<(), StrategyError> {
+        if let (Split::Shares { .. }, false) = (self, partition.is_exact_cover(dataset.n_items())) {
+            // What one client trains on would be what another is tested on.
+            return refuse(
+                "the shards overlap or leave something out; set split: Common(), All or Published, or choose another partition",
+            );
+        }
+        self.is_there(dataset)
+    }
+
+    /// The labelled items of a client, ascending, as three lists of items, each ascending.
     ///
     /// # Panics
     ///
-    /// If the published split is asked of a data set without one.
-    pub fn divide(self, dataset: &Dataset, client: u32, mut items: Vec<u32>, streams: Streams) -> [Vec<u32>; 3] {
+    /// If the published split is asked for and there is none.
+    pub fn divide(self, dataset: &Dataset, client: u32, mut items: Vec<u32>, streams: Streams) -> Parts {
         let (train, validation) = match self {
             Split::All => return [items, Vec::new(), Vec::new()],
             Split::Published => {
