@@ -173,7 +173,7 @@ fn a_run_says_its_result_on_stdout_alone() {
     // What it is one of is no result.
     let is_note = said
         .stderr
-        .starts_with("note: this is one configuration of the card's sweep, and does not answer its question: ");
+        .starts_with("note: this run has dropout.prob = 0.0, one of 3 values; the card's question needs all of them\n");
     assert!(is_note && said.stderr.lines().count() == 2, "{}", said.stderr);
     assert_golden("cli/run.txt", &said.transcript());
 }

@@ -171,7 +171,7 @@ fn a_run_of_a_card_with_a_sweep_names_its_configuration_and_offers_the_sweep() {
         .run(&["run", "c.ron", "--seed", "2", "--set", "strategy.protocol.rounds=2"])
         .stderr;
     for words in [
-        "arm = base (1 of 2); n_clients as in the card (none of 2)",
+        "arm = base, one of 2 values; partition.n_clients as in the card, not one of the 2 values",
         "folkmoot sweep c.ron --set strategy.protocol.rounds=2",
     ] {
         assert!(said.contains(words), "no {words:?} in {said}");
@@ -186,7 +186,7 @@ fn a_run_of_a_card_with_a_sweep_names_its_configuration_and_offers_the_sweep() {
             "partition.n_clients=3",
         ])
         .stderr;
-    assert!(said.contains("n_clients = 3 (1 of 2)"), "{said}");
+    assert!(said.contains("partition.n_clients = 3, one of 2 values"), "{said}");
     let quiet = temp.run(&["run", "c.ron", "--quiet", "--out", "q"]);
     assert!(!quiet.stderr.contains("note:"), "{quiet:#?}");
     temp.write(

@@ -18,6 +18,8 @@ import subprocess
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Cards of clients in Python import the package; FOLKMOOT_PYTHON names a Python with NumPy.
+os.environ["PYTHONPATH"] = str(ROOT / "sim/python")
 
 
 def measured(program, card, limit):

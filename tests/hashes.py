@@ -18,6 +18,7 @@ import argparse
 import concurrent.futures
 import csv
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -27,6 +28,8 @@ import tempfile
 import trials
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Cards of clients in Python import the package; FOLKMOOT_PYTHON names a Python with NumPy.
+os.environ["PYTHONPATH"] = str(ROOT / "sim/python")
 SCENARIOS = ROOT / "scenarios"
 
 CITATIONS = "ContextualSbm(n_nodes: 1000, n_classes: 4, n_features: 24)"

@@ -14,7 +14,7 @@ if ! { python3 -m venv "$work/venv" &&
     echo "the Python packages cannot be installed: the package sim/python is not tried" >&2
     exit 0
 fi
-unset FOLKMOOT_BIN PYTHONPATH
+unset FOLKMOOT_BIN FOLKMOOT_PYTHON PYTHONPATH
 PATH="$work/venv/bin:$PATH"
 build=(maturin build --locked --auditwheel skip --out "$work/wheels")
 if [ $# = 0 ]; then

@@ -22,7 +22,8 @@ pub enum Keep {
     #[default]
     Model,
     /// Predicted class and probabilities for every labelled item: `predictions.csv` and
-    /// `own_predictions.csv`.
+    /// `own_predictions.csv`. For several labels or numbers, each answer: `outputs.csv` and
+    /// `own_outputs.csv`.
     Predictions,
     /// Client of each item and its split (training, validation or test): `assignment.csv`.
     Assignment,

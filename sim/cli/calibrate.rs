@@ -49,7 +49,7 @@ pub(crate) fn calibrate(program: &Program, args: &CalibrateArgs) -> Result<(), E
     sorted.sort_by(f64::total_cmp);
     let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize];
     print(&format!(
-        "{} clients: median {:.3} s, from {:.3} to {:.3} s, on {machine}\nwritten to {}; use it as fm.measured({:?}), with devices of speed 1: \
+        "{} clients: median {:.6} s, from {:.6} to {:.6} s, on {machine}\nwritten to {}; use it as fm.measured({:?}), with devices of speed 1: \
          devices: Constant(ops_per_s: 1)",
         seconds.len(),
         at(0.5),

@@ -87,7 +87,7 @@ fn offer_sweep(program: &Program, args: &RunArgs, scenario: &Scenario) {
         let n = axis.values.len();
         match axis.own(scenario, &program.registry) {
             Some(own) => format!("{} = {own}, one of {n} values", axis.path),
-            None => format!("{} as in the card, none of {n} values", axis.path),
+            None => format!("{} as in the card, not one of the {n} values", axis.path),
         }
     };
     let values: Vec<String> = axes.iter().map(value).collect();

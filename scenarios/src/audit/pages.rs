@@ -102,15 +102,15 @@ pub fn summary(audited: &[Audited]) -> String {
             of(Verdict::NotRun),
             of(Verdict::NotDecidable)
         ),
-        "- **Own controls**: comparisons that a paper lacks, such as local training or the network without edges.".to_owned(),
+        "- **Own controls**: comparisons that a paper lacks, such as local training.".to_owned(),
         format!(
-            "- **Multiplicity**: of {} verdicts that rest on a test, {survive} remain with the false discovery rate held at 5 % in each group. For \
-             {}, seeds were added after results had been seen.",
+            "- **Multiplicity**: of {} verdicts by a test, {survive} remain at a false discovery rate of 5 % in each group. For {}, seeds \
+             were added after results had been seen.",
             tested.len(),
             finding(|one| one.looks > 1 && one.verdict.is_decided())
         ),
         format!(
-            "- **Incomplete**, and marked: {} claims have fewer seeds than planned, and {} rest on an older version of the program.",
+            "- **Incomplete** (marked): {} claims have fewer seeds than planned; {} rest on an older version.",
             finding(|one| !one.missing.is_empty()),
             finding(|one| one.is_stale)
         ),
@@ -122,9 +122,8 @@ pub fn summary(audited: &[Audited]) -> String {
 }
 
 const END: &str = "
-`folkmoot audit` compares the claims with the stored measurements (`measured.csv`) again. `--quick`
-repeats what needs no data files, and `--from DIR` uses your runs. See the
-[log of moved results](results-log.md) and [speed](speed.md).
+`folkmoot audit` compares the claims with the stored measurements again; `--from DIR` uses your runs.
+See the [log of moved results](results-log.md) and [speed](speed.md).
 
 ![Published numbers and measurements](figures/printed.svg)
 ";

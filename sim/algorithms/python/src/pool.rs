@@ -188,8 +188,9 @@ struct Idle {
 /// Worker processes of one run.
 pub struct Pool {
     launch: Launch,
-    listener: UnixListener,
-    folder: TempDir,
+    /// Of the data, and of the log where no other has it; given up once all have the data mapped,
+    /// so that a run that is killed leaves nothing there.
+    folder: Option<TempDir>,
     forks: bool,
     /// The requests that a process is sent before it works, unless it is forked from one that was.
     opening: Vec<Frame<'static>>,
@@ -209,21 +210,13 @@ impl Pool {
     ///
     /// When Python cannot be started, lacks the package, or the app cannot be imported.
     pub fn start(launch: Launch) -> Result<(Pool, Frame<'static>), Trouble> {
-        let memory = Path::new("/dev/shm");
-        let mut builder = tempfile::Builder::new();
-        let folder = match memory.is_dir() {
-            true => builder.prefix("folkmoot-").tempdir_in(memory),
-            false => builder.prefix("folkmoot-").tempdir(),
-        };
-        let folder = folder.map_err(|error| Trouble::Pool(format!("no folder for workers can be made: {error}")))?;
-        let listener = UnixListener::bind(folder.path().join("socket"))?;
+        let folder = scratch()?;
         let (first, app) = spawn(&launch, folder.path())?;
         let pool = Pool {
             forks: app.header.get("forks").and_then(Value::as_bool) == Some(true),
             first: Mutex::new(first),
             launch,
-            listener,
-            folder,
+            folder: Some(folder),
             opening: Vec::new(),
             idle: Mutex::default(),
             freed: Condvar::new(),
@@ -233,7 +226,13 @@ impl Pool {
 
     /// A path for a file that workers are to open, in memory where there is a file system of it.
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.place().join(name)
+    }
+
+    /// Its folder; without one, that of the log.
+    fn place(&self) -> &Path {
+        let folder = self.folder.as_ref().map(TempDir::path);
+        folder.or(self.launch.dir.as_deref()).unwrap_or(Path::new("."))
     }
 
     /// The answer of the first process, before there are workers.
@@ -258,31 +257,32 @@ impl Pool {
             let worker = self.worker()?;
             lock(&self.idle).workers.push((at, worker));
         }
-        if self.forks {
-            // All have it mapped.
-            let _ = fs::remove_file(self.path("data"));
+        if self.forks && self.launch.dir.is_some() {
+            self.folder = None;
         }
         Ok(())
     }
 
     fn worker(&self) -> Result<Worker, Trouble> {
+        let folder = scratch()?;
         let mut worker = match self.forks {
             true => {
                 let first = &mut lock(&self.first);
-                let socket = self.folder.path().join("socket");
+                let socket = folder.path().join("socket");
+                let listener = UnixListener::bind(&socket)?;
                 first.ask(&Frame::new("fork", json!({"n": 1, "socket": socket})))?;
-                let (stream, _) = self.listener.accept()?;
+                let (stream, _) = listener.accept()?;
                 Worker::greet(stream, None)?
             }
             false => {
-                let (mut worker, _) = spawn(&self.launch, self.folder.path())?;
+                let (mut worker, _) = spawn(&self.launch, self.place())?;
                 for request in &self.opening {
                     worker.ask(request)?;
                 }
                 worker
             }
         };
-        worker.share(self.folder.path())?;
+        worker.share(folder.path())?;
         worker.stream.set_read_timeout(self.launch.timeout)?;
         Ok(worker)
     }
@@ -347,7 +347,7 @@ impl Pool {
 
     /// How a process ended, with the last lines of its log.
     fn cited(&self, status: &str) -> String {
-        let log = log_path(&self.launch, self.folder.path());
+        let log = log_path(&self.launch, self.place());
         match last_lines(&log).as_str() {
             "" => status.to_owned(),
             lines => format!("{status}; last lines of {LOG}:\n{lines}"),
@@ -362,6 +362,17 @@ impl Pool {
             other => other,
         }
     }
+}
+
+/// A folder that is removed at the end, in memory where there is a file system of it.
+fn scratch() -> Result<TempDir, Trouble> {
+    let memory = Path::new("/dev/shm");
+    let mut builder = tempfile::Builder::new();
+    let folder = match memory.is_dir() {
+        true => builder.prefix("folkmoot-").tempdir_in(memory),
+        false => builder.prefix("folkmoot-").tempdir(),
+    };
+    folder.map_err(|error| Trouble::Pool(format!("no folder for workers can be made: {error}")))
 }
 
 fn log_path(launch: &Launch, folder: &Path) -> PathBuf {

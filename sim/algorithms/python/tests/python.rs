@@ -57,7 +57,8 @@ pub fn desk(app: &str) -> Option<Desk> {
         );
         assert!(std::env::var_os("FOLKMOOT_NEEDS_PYTHON").is_none(), "{told}");
         // Past the capture of passing tests.
-        writeln!(std::io::stderr(), "NOT RUN: {told}; set FOLKMOOT_PYTHON").unwrap();
+        let line = format!("NOT RUN: {told}; set FOLKMOOT_PYTHON\n");
+        std::io::stderr().write_all(line.as_bytes()).unwrap();
         return None;
     }
     let folder = tempfile::tempdir().unwrap();

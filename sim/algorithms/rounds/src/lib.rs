@@ -19,6 +19,8 @@
 //! - **Refused**: an update with a number that is not finite takes no part;
 //!   `artifacts/refused_updates.csv` names its client and round, and the counter `refused_updates`
 //!   counts it.
+//! - **Failed**: a training that cannot be done ([`Trained::failed`]) ends the run when its result
+//!   is due.
 //! - **Rules**: a [`Rule`] makes one update of those that have come, a [`ServerOptimiser`] a step
 //!   of that; both are parts of any crate.
 //! - **No update** in a round, fewer than `min_updates` or than the rule needs, or none with any

@@ -171,7 +171,7 @@ pub enum DatasetSpec {
         /// Columns with numbers to predict, instead of `label`.
         targets: Vec<String>,
         /// Feature columns; columns with words are one-hot encoded. By default all other columns
-        /// with numbers.
+        /// with numbers and no gap.
         features: Vec<String>,
         /// Column with `train`, `valid` or `test`; by default `split`, if present.
         split: Option<String>,
@@ -208,7 +208,7 @@ pub enum DatasetSpec {
         labels: Vec<String>,
         /// Data with numbers to predict, instead of `label`.
         targets: Vec<String>,
-        /// Data with features; words are one-hot encoded. By default all other numbers.
+        /// Data with features; words are one-hot encoded. By default all other numbers without a gap.
         features: Vec<String>,
         /// Data with `train`, `valid` or `test`; by default `split`, if present.
         split: Option<String>,

@@ -118,7 +118,7 @@ impl TargetScale {
         let mut columns = vec![Vec::new(); targets.names().len()];
         for client in 0..partition.n_clients() {
             let labelled = known.labelled(partition.shard(client));
-            let [train, ..] = split.parts(dataset, client as u32, labelled, source.streams);
+            let [train, ..] = split.divide(dataset, client as u32, labelled, source.streams);
             for item in train {
                 let row = targets.of(item).iter().zip(&mut columns);
                 row.filter(|(x, _)| !x.is_nan())

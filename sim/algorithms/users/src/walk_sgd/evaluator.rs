@@ -3,7 +3,7 @@
 
 use super::theory::{communicability, epsilon, pairwise_loss};
 use super::{Chain, WalkSgd, counter};
-use folkmoot_classifiers::classifier::{Held, Part, Score};
+use folkmoot_classifiers::classifier::{Held, Score};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::artifacts::VISITS;
 use std::fmt::Write;

@@ -26,7 +26,7 @@ pub(crate) struct Columns<'a> {
     pub(crate) labels: &'a [String],
     /// Numbers to predict.
     pub(crate) targets: &'a [String],
-    /// Features; by default all columns of numbers without another meaning.
+    /// Features; by default all columns of numbers without a gap or another meaning.
     pub(crate) features: &'a [String],
     pub(crate) split: Option<&'a str>,
     pub(crate) client: Option<&'a str>,
@@ -351,9 +351,9 @@ impl Meant {
             true => (0..table.n_columns()).filter(|column| !is_taken(column)).collect(),
             false => chosen.clone(),
         };
-        let (words, empty) = words_of(table, &free)?;
+        let (words, lacking) = words_of(table, &free)?;
         let is_default = chosen.is_empty();
-        let numeric = |column: &usize| !is_default || !words.contains_key(column) && !empty.contains(column);
+        let numeric = |column: &usize| !is_default || !words.contains_key(column) && !lacking.contains(column);
         let features: Vec<(usize, Option<Vec<String>>)> = free
             .iter()
             .filter(|column| numeric(column) && !(is_default && table.header(**column).is_empty()))
@@ -460,22 +460,21 @@ impl Meant {
     }
 }
 
-/// All values of those of some columns that hold words, and the columns without a value.
+/// All values of those of some columns that hold words, and the columns that lack a value.
 type Words = (BTreeMap<usize, BTreeSet<String>>, BTreeSet<usize>);
 
 fn words_of(table: &Table, columns: &[usize]) -> Result<Words, DataError> {
     let mut words: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
-    let mut empty: BTreeSet<usize> = columns.iter().copied().collect();
+    let mut lacking = BTreeSet::new();
     let is_number = |field: &str| field.parse::<f32>().is_ok_and(f32::is_finite);
     for row in table.rows() {
         let row = row?;
         for &column in columns {
             let field = row.field(column)?.trim();
-            if !is_missing(field) {
-                empty.remove(&column);
-                if !is_number(field) {
-                    words.entry(column).or_default();
-                }
+            if is_missing(field) {
+                lacking.insert(column);
+            } else if !is_number(field) {
+                words.entry(column).or_default();
             }
         }
     }
@@ -486,7 +485,7 @@ fn words_of(table: &Table, columns: &[usize]) -> Result<Words, DataError> {
             values.insert(row.field(column)?.trim().to_owned());
         }
     }
-    Ok((words, empty))
+    Ok((words, lacking))
 }
 
 /// 1 for training, 2 for validation, 3 for test, 0 for none of them.

@@ -192,8 +192,8 @@ fn own_and_generated() -> Vec<CatalogueEntry> {
             GET_OWN,
         ),
         entry(
-            "Tables(edges: PATH, nodes: PATH)",
-            "tables of nodes and edges, CSV or TSV, with text ids",
+            "Tables(edges: PATH)",
+            "tables of edges and nodes, CSV or TSV, with text ids",
             None,
             GET_OWN,
         ),

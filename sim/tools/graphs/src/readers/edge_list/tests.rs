@@ -261,13 +261,10 @@ fn other_layouts_of_numbers_are_named_with_a_command() {
             ["an adjacency list", "read_adjlist('edges.txt')"],
         ),
         ("0 1 2\n1 2\n2\n", ["an adjacency list", "convert it: python3"]),
-        ("4 4\n2 3\n1 3\n1 2 4\n3\n", [metis, "convert it: python3"]),
-        (
-            "% made by hand\n4 4\n2 4\n1 3\n2 4\n1 3\n",
-            [metis, "convert it: python3"],
-        ),
-        ("5 2\n2\n1\n4\n3\n\n", [metis, "convert it: python3"]),
-        ("3 2 1\n2 7\n1 7 3 5\n2 5\n", [metis, "convert it: python3"]),
+        ("4 4\n2 3\n1 3\n1 2 4\n3\n", [metis, "`Metis(path: …)`"]),
+        ("% made by hand\n4 4\n2 4\n1 3\n2 4\n1 3\n", [metis, "`Metis(path: …)`"]),
+        ("5 2\n2\n1\n4\n3\n\n", [metis, "`Metis(path: …)`"]),
+        ("3 2 1\n2 7\n1 7 3 5\n2 5\n", [metis, "`Metis(path: …)`"]),
         ("0 1 1\n1 0 0\n1 0 0\n", ["an adjacency matrix", "argwhere"]),
         (
             "0 1 5 1588\n1 2 5 1589\n",
