@@ -99,7 +99,7 @@ def main():
     args = parser.parse_args()
     program = str(pathlib.Path(args.program).resolve())
     files = trials.files()
-    chosen = [(folder, name, settings(files[folder]["hashes"], name, text)) for folder, name, text in cards()]
+    chosen = [(folder, name, settings(files[folder].get("hashes", {}), name, text)) for folder, name, text in cards()]
     chosen = [one for one in chosen if not args.cards or one[1] in args.cards]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         found = dict(zip([name for _, name, _ in chosen], pool.map(lambda one: run(program, *one[1:]), chosen)))

@@ -80,21 +80,22 @@ fn edge_weights_are_refused_by_what_does_not_read_them() {
 }
 
 #[test]
-fn a_table_with_several_tasks_or_missing_labels_is_refused_with_the_field_that_names_one() {
+fn a_table_with_several_tasks_or_missing_labels_is_learned_but_not_skewed() {
     let temp = TempDir::new();
     temp.write("data/t.csv", "smiles,a,b\nCO,0,1\nCCO,1,\nCCC,0,0\nCC,1,1\n");
-    let run = |dataset: &str| {
-        let card =
-            format!("(dataset: {dataset}, partition: Iid(n_clients: 2), strategy: FedAvg(protocol: (rounds: 1)))");
+    let run = |dataset: &str, partition: &str| {
+        let card = format!("(dataset: {dataset}, partition: {partition}, strategy: FedAvg(protocol: (rounds: 1)))");
         temp.write("c.ron", card);
         temp.run(&["run", "c.ron", "--out", "out"])
     };
-    run("MoleculeTable(path: \"t.csv\")").refused(&["has 2 tasks (a, b)", "tasks: [\"a\"]"]);
-    run("MoleculeTable(path: \"t.csv\", tasks: [\"b\"])").refused(&[
-        "1 of 4 labels of the task b are missing",
-        "name another task in `tasks: […]`",
-    ]);
-    let learned = run("MoleculeTable(path: \"t.csv\", tasks: [\"a\"])");
+    let (both, one) = (
+        "MoleculeTable(path: \"t.csv\")",
+        "MoleculeTable(path: \"t.csv\", tasks: [\"b\"])",
+    );
+    for dataset in [both, one] {
+        run(dataset, "LabelSkew(n_clients: 2)").refused(&["LabelSkew needs labels that are classes", "use Iid"]);
+    }
+    let learned = run(both, "Iid(n_clients: 2)");
     assert_eq!(learned.code, Some(0), "{learned:#?}");
 }
 

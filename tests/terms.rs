@@ -52,9 +52,22 @@ fn every_table_that_a_run_leaves_is_known_by_its_columns() {
             seen.insert(of.as_str());
         }
     }
-    // What an update that is not finite leaves, what a run was asked to watch, and a sweep.
-    let mut rest =
-        BTreeSet::from(["artifacts/refused_updates.csv", "observations.csv", "points.csv"].map(str::to_owned));
+    // What an update that is not finite leaves, kept outputs of several labels or numbers, what a
+    // run was asked to watch, and a sweep.
+    let mut rest = BTreeSet::from(
+        [
+            "artifacts/outputs.csv",
+            "artifacts/own_outputs.csv",
+            "artifacts/refused_updates.csv",
+            "observations.csv",
+            "points.csv",
+        ]
+        .map(str::to_owned),
+    );
+    // What clients in Python say of their training.
+    if known.iter().any(|(of, _)| of == "artifacts/client_metrics.csv") {
+        rest.insert("artifacts/client_metrics.csv".to_owned());
+    }
     rest.extend(tables_without_writer());
     let unseen = known
         .iter()

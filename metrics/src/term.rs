@@ -483,7 +483,7 @@ mod tests {
         assert!(
             accuracy
                 .sentences()
-                .contains(" (split: Published; model: each client's: what")
+                .contains(" (split: Published; model: each client's at the end")
         );
         let deviation = &all["test_accuracy_std"];
         assert_eq!(

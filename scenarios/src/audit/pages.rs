@@ -96,7 +96,7 @@ pub fn summary(audited: &[Audited]) -> String {
         "- **Contradicted**: the opposite is significant, or the published number is more than four standard errors away.".to_owned(),
         format!(
             "- **Undecided**: not contradicted, but the interval leaves the margin ({}); no significant trend ({}); not run ({}); not \
-             testable ({}), since the paper leaves it undefined or no baseline beats the majority class.",
+             testable ({}). Not testable: the paper leaves it undefined, or no baseline beats the majority class.",
             of(Verdict::NotContradicted),
             of(Verdict::Inconclusive),
             of(Verdict::NotRun),
@@ -122,8 +122,8 @@ pub fn summary(audited: &[Audited]) -> String {
 }
 
 const END: &str = "
-`folkmoot audit` compares the claims with the stored measurements again; `--from DIR` uses your runs.
-See the [log of moved results](results-log.md) and [speed](speed.md).
+`folkmoot audit` compares the claims with the stored measurements again; `--from DIR` uses your
+runs. See [moved results](results-log.md) and [speed](speed.md).
 
 ![Published numbers and measurements](figures/printed.svg)
 ";

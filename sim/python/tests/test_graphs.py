@@ -117,11 +117,12 @@ def test_networkx_gives_data_ids_and_directions(tmp_path: Path) -> None:
     assert found["x"].tolist() == [[1, 2], [3, 4]] and found["y"].tolist() == ["red", "blue"]
     back = folkmoot.load(tmp_path / "g.npz", "networkx")
     assert back.nodes["a"] == {"x": [3.0, 4.0], "y": "blue", "client": "south"} and back.edges["b", "a"] == {"weight": 2.5}
-    karate = networkx.karate_club_graph()
+    ring = networkx.cycle_graph(34)
+    networkx.set_node_attributes(ring, "north", "club")
     with pytest.warns(UserWarning, match="club"):
-        found = saved(tmp_path, karate)
-    assert found["edge_index"].shape == (2, 78) and "node_id" not in found
-    assert set(folkmoot.load(tmp_path / "g.npz", "networkx").edges) == set(karate.edges)
+        found = saved(tmp_path, ring)
+    assert found["edge_index"].shape == (2, 34) and "node_id" not in found
+    assert set(folkmoot.load(tmp_path / "g.npz", "networkx").edges) == set(ring.edges)
     graphs = [networkx.path_graph(3), networkx.cycle_graph(4)]
     for label, one in enumerate(graphs):
         one.graph["y"] = label

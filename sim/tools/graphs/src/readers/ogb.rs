@@ -40,7 +40,7 @@ pub(crate) fn read_ogb(name: &str, dir: &Path, split: Option<&str>, directed: bo
     ] {
         if file(several).exists() {
             let rule =
-                format!("`raw/{several}` tells of several types of nodes or edges; only graphs of one type are read");
+                format!("`raw/{several}` means several types of nodes or edges; only graphs of one type are read");
             return Err(DataError::format(dir, rule));
         }
     }

@@ -178,7 +178,7 @@ fn a_partition_file_has_the_ids_of_the_data() {
 }
 
 #[test]
-fn labels_of_every_kind_are_told_by_type_or_as_stated() {
+fn labels_of_every_kind_are_found_by_type_or_as_stated() {
     let of = |members: Archive| parse(&with(pairs(), members));
     let classes = of(vec![("y", integers(&[3], &[4, 2, 4]))]).unwrap();
     assert_eq!((classes.graph_labels, classes.n_classes), (Some(vec![1, 0, 1]), 2));
