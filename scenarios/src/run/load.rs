@@ -175,7 +175,7 @@ pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut d
         }
         // A file that is gone may have left a copy in the run directory.
         let copy = || dirs.locate(Path::new(path).file_name()?).ok();
-        let found = dirs.locate(path).or_else(|missing| copy().ok_or(missing));
+        let found = dirs.locate_own(path).or_else(|missing| copy().ok_or(missing));
         let program = program::read(&found.map_err(Failure::Data)?).map_err(Failure::Data)?;
         loaded.sums.insert(path.clone(), program.fingerprint());
         files.programs.insert(path.clone(), program);

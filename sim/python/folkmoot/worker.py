@@ -455,7 +455,12 @@ def _end(pid: int) -> Dict[str, Any]:
     if pid not in _children:
         return {"kind": "ended", "status": None}
     _children.remove(pid)
-    done, status = os.waitpid(pid, os.WNOHANG)
+    # A connection is closed before its process has ended.
+    for _ in range(20):
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.1)
     if not done:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
