@@ -110,7 +110,7 @@ pub fn summary(audited: &[Audited]) -> String {
             finding(|one| one.looks > 1 && one.verdict.is_decided())
         ),
         format!(
-            "- **Incomplete** (marked): {} claims have fewer seeds than planned; {} rest on an older version.",
+            "- **Incomplete**: {} claims have fewer seeds than planned; {} rest on an older version.",
             finding(|one| !one.missing.is_empty()),
             finding(|one| one.is_stale)
         ),
