@@ -134,8 +134,8 @@ const SAID: [(&[&str], &str); 13] = [
     (
         &["±", "+-", "interval"],
         "The half-width of the 95 % confidence interval of a mean over seeds (Student's t). A difference from a \
-         baseline is paired by seed. With fewer than five seeds, the values themselves stand where an interval would \
-         leave the range of the metric.",
+         baseline is paired by seed. With fewer than five seeds, the values of the seeds stand in its place if it would leave \
+         the range of the metric, such as an accuracy above 1.",
     ),
     (
         &["•", "best"],

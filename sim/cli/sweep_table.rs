@@ -172,8 +172,8 @@ fn legend(sweep: &SweepDir, said: &[String]) -> String {
             "No difference is significant"
         };
         let test = format!(
-            "{mark} (paired t test over seeds, p < 0.05 after Holm's correction for the compared arms; or exactly the same \
-             difference under three seeds or more). Intervals are not corrected."
+            "{mark} (paired t test over seeds, p < 0.05 after Holm's correction for the compared arms; or, \
+             without a test, exactly the same difference under each of three seeds or more). Intervals are not corrected."
         );
         lines.push(text::wrapped(&test, "", "   "));
     }

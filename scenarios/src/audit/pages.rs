@@ -95,14 +95,14 @@ pub fn summary(audited: &[Audited]) -> String {
         ),
         "- **Contradicted**: the opposite is significant, or the published number is more than four standard errors away.".to_owned(),
         format!(
-            "- **Undecided**: not contradicted, but the interval leaves the margin ({}); no significant trend ({}); not run ({}); not \
-             testable ({}). Not testable: the paper leaves it undefined, or no baseline beats the majority class.",
+            "- **Undecided**, for one of four reasons: the interval extends beyond the margin ({}); no trend is significant ({}); not run \
+             ({}); not testable ({}). Not testable: the paper leaves it undefined, or no baseline beats the majority class.",
             of(Verdict::NotContradicted),
             of(Verdict::Inconclusive),
             of(Verdict::NotRun),
             of(Verdict::NotDecidable)
         ),
-        "- **Own controls**: comparisons that a paper lacks, such as local training.".to_owned(),
+        "- **Own controls**: comparisons that a paper lacks.".to_owned(),
         format!(
             "- **Multiplicity**: of {} verdicts by a test, {survive} remain at a false discovery rate of 5 % in each group. For {}, seeds \
              were added after results had been seen.",
@@ -114,7 +114,7 @@ pub fn summary(audited: &[Audited]) -> String {
             finding(|one| !one.missing.is_empty()),
             finding(|one| one.is_stale)
         ),
-        "- Settings that a paper leaves open are defaults or chosen by validation.".to_owned(),
+        "- Open settings are defaults or chosen by validation.".to_owned(),
     ];
     let items = items.map(|item| wrapped(&item, "  ")).join("\n");
     let _ = write!(page, "\n## How to read this\n\n{items}\n{END}");

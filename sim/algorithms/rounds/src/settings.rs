@@ -66,9 +66,9 @@ pub enum Aggregation {
     /// dropped.
     #[default]
     Synchronous,
-    /// As soon as `size` updates have arrived, however stale (FedBuff: Nguyen et al. 2022,
-    /// algorithm 1). The cohort size is the number of clients that train concurrently. Each update
-    /// that arrives triggers the selection of one idle client.
+    /// Aggregates as soon as `size` updates have arrived, however stale (FedBuff: Nguyen et al.
+    /// 2022, algorithm 1). The cohort size is the number of clients that train concurrently. Each
+    /// update that arrives triggers the selection of one idle client.
     Buffered {
         /// Buffer size: updates per aggregation, K in the paper.
         #[component(default = 10, at_least = 1)]
