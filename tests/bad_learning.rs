@@ -134,7 +134,7 @@ fn features_that_are_no_finite_numbers_are_refused_by_their_line() {
             "node_attributes",
             &|rows| rows.replacen("1.5", spoilt, 1),
             &[&format!(
-                "SIX_node_attributes.txt:2: an attribute must be finite, got {got}"
+                "SIX_node_attributes.txt:2: every attribute must be finite, got {got}"
             )],
         );
     }

@@ -6,7 +6,8 @@
 //! that folder with settings, such as
 //!
 //! ```json
-//! { "card": "fed-avg/small", "with": ["coming and going"], "set": ["strategy.protocol.rounds=4"], "dry_run": true }
+//! { "card": "fed-avg/small", "with": ["coming and going"], "set": ["strategy.protocol.rounds=4"],
+//!   "dry_run": true }
 //! ```
 //!
 //! `set` is what `--set` takes; `with` names lists of settings below `shared` in the same file,

@@ -262,7 +262,8 @@ pub(crate) struct SweepArgs {
     /// Run only the missing runs of an existing sweep directory
     #[arg(long, requires = "out")]
     pub(crate) only_missing: bool,
-    /// Run shard K of N, from 1; auto: take K/N from the Slurm array; auto/N: take K from the scheduler
+    /// Run shard K of N, from 1; auto: take K/N from the Slurm array; auto/N: take K from the
+    /// scheduler
     #[arg(long, value_name = "K/N", requires = "out")]
     pub(crate) shard: Option<ShardArg>,
     /// Print a job script for a scheduler and exit

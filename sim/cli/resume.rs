@@ -105,8 +105,8 @@ pub(crate) fn command(program: &Program, dir: &Path, data: &DataArgs) -> String 
     command
 }
 
-/// A run without a result: how to go on with it if it was stopped, or could not be written or failed
-/// in the user's own code and has a state; how to repeat it otherwise.
+/// A run without a result: how to go on with it if it was stopped, or could not be written or
+/// failed in the user's own code and has a state; how to repeat it otherwise.
 pub(crate) fn ended(failure: &Failure, dir: &Path, repeat: &str, go_on: &str) -> Exit {
     match failure {
         Failure::Run(RunError::Stopped { .. }) => Exit::failed(format!("{failure}\n  resume with: {go_on}")),

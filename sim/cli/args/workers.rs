@@ -7,7 +7,8 @@ use std::path::PathBuf;
 /// How workers are started and tested: none of it changes a result.
 #[derive(Args)]
 pub(crate) struct WorkerArgs {
-    /// Python interpreter of workers [default: the variable FOLKMOOT_PYTHON, the active environment, python3]
+    /// Python interpreter of workers [default: the variable FOLKMOOT_PYTHON, the active
+    /// environment, python3]
     #[arg(long, value_name = "FILE")]
     pub(crate) python: Option<PathBuf>,
     /// Fail when a worker takes longer for one job, in seconds [default: no limit]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any, Dict, Mapping, Union
 
@@ -16,7 +16,7 @@ App = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
 
 def stored(app: App) -> str:
-    """The absolute path of an app's file; functions are stored in a new one, with their source beside it."""
+    """The absolute path of an app's file. Functions are stored in `runs/apps`, with their source beside them."""
     if not isinstance(app, Mapping):
         return os.path.abspath(os.fspath(app))
     functions: Dict[str, Any] = {name: value for name, value in app.items() if callable(value) and hasattr(value, MARK)}
@@ -27,16 +27,18 @@ def stored(app: App) -> str:
         import cloudpickle
     except ImportError:
         raise ImportError("functions reach workers by cloudpickle, which is not installed; help: python -m pip install cloudpickle") from None
-    folder = Path(tempfile.mkdtemp(prefix="folkmoot-app-"))
     # Workers cannot import the modules of functions, except installed ones that these use.
     modules = {sys.modules[function.__module__] for function in functions.values()} - {sys.modules["__main__"]}
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
     try:
-        (folder / "app.pkl").write_bytes(cloudpickle.dumps(functions))
+        pickled = cloudpickle.dumps(functions)
     finally:
         for module in modules:
             cloudpickle.unregister_pickle_by_value(module)
+    folder = Path("runs", "apps", hashlib.sha256(pickled).hexdigest()[:16]).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "app.pkl").write_bytes(pickled)
     (folder / "app.py").write_text("\n\n".join(_source(function) for function in functions.values()), encoding="utf-8")
     return str(folder / "app.pkl")
 

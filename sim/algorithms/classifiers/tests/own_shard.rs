@@ -5,7 +5,7 @@ use folkmoot_classifiers::{fed_avg, federated, gossip, only, scaffold};
 use folkmoot_graphs::{Dataset, TaskLabels};
 use std::sync::Arc;
 
-/// The same graphs with three binary tasks in the place of classes, some labels missing.
+/// The same graphs with three binary tasks instead of classes, some labels missing.
 fn with_tasks(change: Change) -> Two {
     let of = |dataset: Arc<Dataset>| {
         let mut dataset = Arc::unwrap_or_clone(dataset);

@@ -207,7 +207,7 @@ impl Started {
         });
         let machine = &source.files.machine;
         let n_workers = params.workers.map_or(machine.threads.max(1), |n| n as usize);
-        // Whoever repeats a job is another worker.
+        // A job is repeated in a worker other than the first.
         let n_workers = if machine.checked > 0.0 {
             n_workers.max(2)
         } else {

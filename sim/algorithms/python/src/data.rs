@@ -173,7 +173,8 @@ impl<'a> Reading<'a> {
                 }
             });
         }
-        // Edges to nodes of other clients: who is joined to whom is known, and nothing else of these.
+        // Edges to nodes of other clients: who is joined to whom is known, and nothing else of
+        // these.
         let mut sorted: Vec<u32> = items.to_vec();
         sorted.sort_unstable();
         let mut border: [Vec<i64>; 2] = Default::default();
@@ -247,7 +248,8 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// The arcs of graphs whose nodes begin at these positions, with weights where the data set has any.
+/// The arcs of graphs whose nodes begin at these positions, with weights where the data set has
+/// any.
 fn edges<'g>(graphs: impl Iterator<Item = (i64, &'g Graph)>, is_weighted: bool) -> Vec<Array<'static>> {
     let mut ends: [Vec<i64>; 2] = Default::default();
     let mut weights: Vec<f32> = Vec::new();

@@ -304,7 +304,7 @@ impl Pool {
                 Ok(other) => worker = other,
                 Err(why) => {
                     let broken = Trouble::Pool(format!("{trouble}; no worker can be started in its place: {why}"));
-                    // Without one in its place, nobody is to wait for it.
+                    // No worker replaces it, so no job may wait for one.
                     lock(&self.idle).broken = Some(broken.clone());
                     self.freed.notify_all();
                     return Err(broken);

@@ -52,7 +52,7 @@ pub struct Kept {
     /// The `state` of its last update that has one, in JSON; arrays stand there by name.
     form: Option<String>,
     arrays: Vec<KeptArray>,
-    /// The metrics of its trainings with their rounds, for whoever evaluates the run.
+    /// The metrics of its trainings with their rounds, for the evaluator.
     pub(crate) metrics: Vec<(u32, Vec<Found>)>,
 }
 

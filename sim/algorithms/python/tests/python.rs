@@ -123,7 +123,7 @@ impl Desk {
             source = apply_setting(&source, setting).unwrap();
         }
         let scenario = check("c.ron", &source, &registry).unwrap_or_else(|problems| panic!("{problems}"));
-        let dirs = DataDirs::new().with("the test's", self.folder.path());
+        let dirs = DataDirs::new().with_own("beside the card", self.folder.path());
         let loaded = load(&scenario, &dirs, &Cache::default(), &mut ())?.on(self.machine.clone());
         let options = Options {
             threads,

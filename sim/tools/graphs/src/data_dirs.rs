@@ -49,8 +49,8 @@ impl DataDirs {
         self.find(relative.as_ref(), false)
     }
 
-    /// As [`locate`](Self::locate) for a path that the user wrote: in the user's folder, then in the
-    /// others.
+    /// As [`locate`](Self::locate) for a path that the user wrote: in the user's folder, then in
+    /// the others.
     ///
     /// # Errors
     /// As [`locate`](Self::locate).

@@ -208,7 +208,8 @@ pub enum DatasetSpec {
         labels: Vec<String>,
         /// Data with numbers to predict, instead of `label`.
         targets: Vec<String>,
-        /// Data with features; words are one-hot encoded. By default all other numbers without a gap.
+        /// Data with features; words are one-hot encoded. By default all other numbers without a
+        /// gap.
         features: Vec<String>,
         /// Data with `train`, `valid` or `test`; by default `split`, if present.
         split: Option<String>,
@@ -271,11 +272,12 @@ pub enum DatasetSpec {
     },
     /// A NumPy archive (`numpy.savez`), or a zip file containing one. Archives with the member
     /// `folkmoot` hold one or many graphs in the layout of the page *Use your own graph*, which
-    /// `folkmoot.save` writes from Python. Others hold one graph in one of three layouts. PyTorch Geometric: `edge_index`, `x`, `y`, `edge_weight`, `num_nodes`.
-    /// gnn-benchmark: `adj_data`, `adj_indices`, `adj_indptr`, `adj_shape`; features `attr_*` or a
-    /// dense `attr_matrix`; classes `labels` or `labels_*`. Heterophilous graphs: `edges`,
-    /// `node_features`, `node_labels`. All may have `train_mask`, `val_mask` and `test_mask`, used
-    /// by `split: Published`.
+    /// `folkmoot.save` writes from Python. Others hold one graph in one of three layouts. PyTorch
+    /// Geometric: `edge_index`, `x`, `y`, `edge_weight`, `num_nodes`. gnn-benchmark: `adj_data`,
+    /// `adj_indices`, `adj_indptr`, `adj_shape`; features `attr_*` or a dense `attr_matrix`;
+    /// classes `labels` or `labels_*`. Heterophilous graphs: `edges`, `node_features`,
+    /// `node_labels`. All may have `train_mask`, `val_mask` and `test_mask`, used by
+    /// `split: Published`.
     Npz {
         /// File, relative to the card or a data folder, or absolute.
         #[component(required)]

@@ -3,8 +3,8 @@
 //!
 //! - [`auc`], [`masked_auc`], [`auc_one_vs_rest`]: the area under the ROC curve, from ranks;
 //!   [`true_positive_rate`]: one point of the curve; [`masked_average_precision`].
-//! - [`accuracy`], [`f1_multi_label`], [`masked_f1`], [`f1_multi_class`]: agreement of predicted and
-//!   actual labels; [`number_errors`]: of predicted and actual numbers.
+//! - [`accuracy`], [`f1_multi_label`], [`masked_f1`], [`f1_multi_class`]: agreement of predicted
+//!   and actual labels; [`number_errors`]: of predicted and actual numbers.
 //! - [`adjusted_rand`], [`normalised_mutual_info`], [`silhouette`]: agreement and quality of
 //!   clusterings.
 //! - [`trustworthiness`]: how many neighbours of an embedding are neighbours of the data.

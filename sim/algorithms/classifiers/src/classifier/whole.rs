@@ -5,7 +5,7 @@ use super::{Classifier, Held, Split};
 use folkmoot_engine::prelude::*;
 use folkmoot_scenarios::algorithm::Source;
 
-/// All nodes of one graph with all its edges, which no client has; for whoever evaluates a run.
+/// All nodes of one graph with all its edges, which no client has; for the evaluator.
 pub struct Whole {
     /// One shard: those who train at some client train, the published test part validates, and
     /// those who train nowhere (of the published test part, where there is one) test.
@@ -53,9 +53,9 @@ impl Classifier {
 }
 
 impl Whole {
-    /// Writes down whether a model of classes has learned: its accuracy on what `clients` train on, as they
-    /// see it, on the published test part and on what none of them trains on, both with all edges;
-    /// each beside the class that most training nodes have.
+    /// Writes down whether a model of classes has learned: its accuracy on what `clients` train on,
+    /// as they see it, on the published test part and on what none of them trains on, both with all
+    /// edges; each beside the class that most training nodes have.
     pub fn conclude(&self, classifier: &Classifier, clients: &Held, parameters: &[f32], sheet: &mut Sheet) {
         for (name, held, part) in [
             ("train_accuracy", clients, Part::Train),

@@ -1,4 +1,4 @@
-//! The same bits, whoever computes them.
+//! The same bits for any number of threads and workers.
 
 use super::{SOFTMAX, desk, hash};
 use std::fs;

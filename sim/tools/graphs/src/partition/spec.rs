@@ -143,8 +143,9 @@ pub enum PartitionSpec {
         n_clients: Option<u32>,
     },
     /// Published partition: a comma-separated text file with a header and one line per item. Column
-    /// `node` (`graph` for a set of graphs) holds the id, a number or text, from the data set's own files, `client`
-    /// the client from 0 without gaps. Lines that begin with `#` and other columns are ignored.
+    /// `node` (`graph` for a set of graphs) holds the id, a number or text, from the data set's own
+    /// files, `client` the client from 0 without gaps. Lines that begin with `#` and other columns
+    /// are ignored.
     File {
         /// The file, relative to the card or a data folder, or absolute.
         #[component(required)]

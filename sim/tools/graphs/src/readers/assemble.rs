@@ -1,4 +1,4 @@
-//! A data set put together from what a file of one's own holds: edges with features, and classes,
+//! A data set put together from what a user's file holds: edges with features, and classes,
 //! binary labels, numbers, clients and names of its items.
 //!
 //! Readers of different formats parse into these types, so that rules and messages are the same for

@@ -10,6 +10,7 @@
 
 mod layout;
 
+use folkmoot_metrics::words::counted;
 use std::path::{Path, PathBuf};
 
 use super::classes::{self, Class};
@@ -349,7 +350,8 @@ fn note_gaps(dataset: &mut Dataset, (first_id, least, largest): (u64, u64, u64),
     if least > first_id {
         let n = least - first_id;
         dataset.notes.push(format!(
-            "ids start at {least}, so {n} nodes below it have no edge; set `first_id: {least}` if nodes are counted from {least}"
+            "ids start at {least}, which leaves {} below it without an edge; set `first_id: {least}` if nodes are counted from {least}",
+            counted(n as usize, "node")
         ));
     }
     let gaps = largest - least + 1 - n_ids;

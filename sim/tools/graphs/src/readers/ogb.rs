@@ -9,12 +9,10 @@
 
 use std::path::{Path, PathBuf};
 
-use ndarray::Array2;
-
 use super::assemble::{self, Edges, Level};
 use super::classes::{Class, is_missing};
 use super::limits::MAX_NODES;
-use super::text::{Text, fields};
+use super::text::{Rows, Text, fields};
 use crate::{DataError, Dataset, Features, Splits};
 
 const READ: &[&str] = &[
@@ -80,9 +78,9 @@ pub(crate) fn read_ogb(name: &str, dir: &Path, split: Option<&str>, directed: bo
     let edges = Edges {
         pairs: pairs(&file("edge.csv.gz"), &bounds, &n_edges)?,
         features: optional("edge-feat.csv.gz")
-            .map(|path| matrix(&path))
+            .map(|path| Text::open(&path)?.matrix("feature"))
             .transpose()?
-            .map(|(_, n, values)| (values, n)),
+            .map(|rows| (rows.values, rows.n_columns)),
         weights: None,
         directed,
     };
@@ -101,11 +99,9 @@ pub(crate) fn read_ogb(name: &str, dir: &Path, split: Option<&str>, directed: bo
     let built = assemble::add_graphs(&mut dataset, &bounds, &edges);
     built.map_err(|rule| DataError::format(&file("edge.csv.gz"), rule))?;
     if let Some(path) = optional("node-feat.csv.gz") {
-        let (n_rows, n_columns, values) = matrix(&path)?;
-        per(&path, Level::Nodes, n_rows, all as usize)?;
-        let rows = Array2::from_shape_vec((n_rows, n_columns), values);
-        let rows = rows.map_err(|error| DataError::format(&path, error.to_string()))?;
-        dataset.features = Some(Features::Dense(rows.into()));
+        let rows = Text::open(&path)?.matrix("feature")?;
+        per(&path, Level::Nodes, rows.n_rows, all as usize)?;
+        dataset.features = Some(Features::Dense(rows.array(&path)?.into()));
     }
     let level = match optional("graph-label.csv.gz") {
         Some(path) => {
@@ -197,47 +193,16 @@ fn pairs(path: &Path, bounds: &[u32], n_edges: &[u64]) -> Result<Vec<(u32, u32)>
     }
 }
 
-/// Rows, columns and finite values of a matrix.
-fn matrix(path: &Path) -> Result<(usize, usize, Vec<f32>), DataError> {
-    let text = Text::open(path)?;
-    let (mut n_rows, mut n_columns, mut values) = (0, 0, Vec::new());
-    for line in text.lines() {
-        let (number, line) = line?;
-        let before = values.len();
-        for field in line.split(',') {
-            let value: f32 = text.number(number, field.trim(), "a number")?;
-            if !value.is_finite() {
-                return Err(text.error(number, format!("a feature must be finite, got {value}")));
-            }
-            values.push(value);
-        }
-        let n = values.len() - before;
-        if n_rows > 0 && n != n_columns {
-            return Err(text.error(number, format!("expected {n_columns} numbers as before, got {n}")));
-        }
-        (n_rows, n_columns) = (n_rows + 1, n);
-    }
-    Ok((n_rows, n_columns, values))
-}
-
 fn add_labels(dataset: &mut Dataset, path: &Path, level: Level, n_items: usize) -> Result<(), DataError> {
     let text = Text::open(path)?;
-    let (mut n_rows, mut n_columns, mut values) = (0, 0, Vec::new());
-    for line in text.lines() {
-        let (number, line) = line?;
-        let before = values.len();
-        for field in line.split(',') {
-            values.push(match is_missing(field) {
-                true => f64::NAN,
-                false => text.number(number, field.trim(), "a label")?,
-            });
-        }
-        let n = values.len() - before;
-        if n_rows > 0 && n != n_columns {
-            return Err(text.error(number, format!("expected {n_columns} labels as before, got {n}")));
-        }
-        (n_rows, n_columns) = (n_rows + 1, n);
-    }
+    let Rows {
+        n_rows,
+        n_columns,
+        values,
+    } = text.rows("label", |line, field| match is_missing(field) {
+        true => Ok(f64::NAN),
+        false => text.number(line, field, "a label"),
+    })?;
     per(path, level, n_rows, n_items)?;
     let is_whole = |value: &f64| value.is_nan() || value.fract() == 0.0;
     let is_binary = |value: &f64| value.is_nan() || *value == 0.0 || *value == 1.0;

@@ -1,5 +1,6 @@
 //! Lines and fields of text files.
 
+use ndarray::Array2;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -10,6 +11,20 @@ use crate::DataError;
 pub(crate) struct Text {
     pub(crate) path: PathBuf,
     bytes: Vec<u8>,
+}
+
+/// A matrix as a text file holds it, row after row.
+pub(super) struct Rows<T> {
+    pub(super) n_rows: usize,
+    pub(super) n_columns: usize,
+    pub(super) values: Vec<T>,
+}
+
+impl Rows<f32> {
+    pub(super) fn array(self, path: &Path) -> Result<Array2<f32>, DataError> {
+        Array2::from_shape_vec((self.n_rows, self.n_columns), self.values)
+            .map_err(|error| DataError::format(path, error.to_string()))
+    }
 }
 
 impl Text {
@@ -76,6 +91,45 @@ impl Text {
         field
             .parse()
             .map_err(|_| self.error(line, format!("expected {what}, got {}", shown(field))))
+    }
+
+    /// The rows of a matrix: fields separated by commas, as many in each line as in the first; each
+    /// is called a `what` and is read, with the number of its line, by `read`.
+    pub(super) fn rows<T>(
+        &self,
+        what: &str,
+        read: impl Fn(usize, &str) -> Result<T, DataError>,
+    ) -> Result<Rows<T>, DataError> {
+        let (mut n_rows, mut n_columns, mut values) = (0, 0, Vec::new());
+        for line in self.lines() {
+            let (number, line) = line?;
+            let before = values.len();
+            for field in line.split(',') {
+                values.push(read(number, field.trim())?);
+            }
+            let n = values.len() - before;
+            if n_rows > 0 && n != n_columns {
+                let message = format!("expected {n_columns} {what}s as in the first line, got {n}");
+                return Err(self.error(number, message));
+            }
+            (n_rows, n_columns) = (n_rows + 1, n);
+        }
+        Ok(Rows {
+            n_rows,
+            n_columns,
+            values,
+        })
+    }
+
+    /// A matrix of finite numbers, each called a `what`.
+    pub(super) fn matrix(&self, what: &str) -> Result<Rows<f32>, DataError> {
+        self.rows(what, |line, field| {
+            let value: f32 = self.number(line, field, "a number")?;
+            match value.is_finite() {
+                true => Ok(value),
+                false => Err(self.error(line, format!("every {what} must be finite, got {value}"))),
+            }
+        })
     }
 
     /// Parses one field as a count or an id, which numpy and pandas may write as `3.0`.

@@ -330,33 +330,9 @@ fn edge_labels(
 }
 
 fn read_attributes(path: &Path, n_nodes: usize) -> Result<Array2<f32>, DataError> {
-    let text = Text::open(path)?;
-    let mut values: Vec<f32> = Vec::new();
-    let mut n_columns = 0;
-    let mut n_lines = 0;
-    for line in text.lines() {
-        let (number, line) = line?;
-        let before = values.len();
-        for field in line.split(',') {
-            let value: f32 = text.number(number, field.trim(), "a number")?;
-            if !value.is_finite() {
-                return Err(text.error(number, format!("an attribute must be finite, got {value}")));
-            }
-            values.push(value);
-        }
-        let got = values.len() - before;
-        if n_lines == 0 {
-            n_columns = got;
-        } else if got != n_columns {
-            return Err(text.error(
-                number,
-                format!("expected {n_columns} attributes as in the first line, got {got}"),
-            ));
-        }
-        n_lines += 1;
-    }
-    check_len(path, n_lines, n_nodes)?;
-    Array2::from_shape_vec((n_nodes, n_columns), values).map_err(|error| DataError::format(path, error.to_string()))
+    let rows = Text::open(path)?.matrix("attribute")?;
+    check_len(path, rows.n_rows, n_nodes)?;
+    rows.array(path)
 }
 
 /// Attributes and one-hot labels side by side; `None` if there is neither.

@@ -1,4 +1,4 @@
-//! Data of one's own in text formats and folders: which reader, with which settings.
+//! Users' data in text formats and folders: which reader, with which settings.
 
 use super::load::{cut, note_splits, whole_graphs};
 use super::{DatasetSpec, Isolated};

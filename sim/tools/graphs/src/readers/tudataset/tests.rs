@@ -146,7 +146,7 @@ fn files_that_contradict_each_other_are_refused() {
             "1, 2\n3\n",
             "TINY_node_attributes.txt:2: expected 2 attributes as in the first line, got 1",
         ),
-        ("node_attributes", "1, inf\n", "an attribute must be finite, got inf"),
+        ("node_attributes", "1, inf\n", "every attribute must be finite, got inf"),
         (
             "graph_labels",
             "0.5\n1.5\n",
