@@ -205,6 +205,10 @@ impl Sheet {
         std::mem::take(&mut self.controls)
     }
 
+    pub fn scores(&self) -> &[ScoreRow] {
+        &self.scores
+    }
+
     /// The scores, which the sheet then has no more.
     pub fn take_scores(&mut self) -> Vec<ScoreRow> {
         std::mem::take(&mut self.scores)

@@ -65,6 +65,10 @@ pub trait Watcher: Send {
     /// Rounds have ended: how many so far.
     fn progress(&mut self, rounds: usize);
 
+    /// Rounds have ended, or the run has: the rows that are new since the last call. Default:
+    /// nothing.
+    fn progressed(&mut self, _rounds: &[RoundRow], _scores: &[ScoreRow]) {}
+
     /// Whether the finished rounds that have been handed over are to be written by now; a run that
     /// is given up writes them in any case. Default: yes.
     fn wants_progress_saved(&mut self) -> bool {
@@ -479,6 +483,10 @@ impl Observer for Saver<'_> {
         }
         let saved = self.save(rounds, messages);
         self.keep(saved)
+    }
+
+    fn progressed(&mut self, rounds: &[RoundRow], scores: &[ScoreRow]) {
+        self.watcher.progressed(rounds, scores);
     }
 
     fn stage_done(&mut self, stage: &str) {

@@ -4,7 +4,7 @@ use crate::algorithm::Machine;
 use crate::arms;
 use crate::explain::{Found, explain};
 use crate::registry::Registry;
-use crate::run::{Cache, Failure, Identity, Watcher, load, run_into};
+use crate::run::{Cache, Failure, Identity, Report, Watcher, load, run_into};
 use crate::scenario::{Scenario, check};
 use crate::swept::Swept;
 use crate::text::{Problems, Source, apply};
@@ -13,7 +13,6 @@ use folkmoot_graphs::DataDirs;
 use folkmoot_metrics::run_dir::WriteError;
 use folkmoot_metrics::sweep_dir::Claim;
 use folkmoot_metrics::{Point, Shard, SweepManifest, SweepWriter, Unit};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -151,9 +150,8 @@ pub struct Done<'a> {
     pub point: &'a Point,
     /// How many are finished.
     pub n_done: usize,
-    pub summary: &'a BTreeMap<String, f64>,
-    /// What a reader of it may want to change.
-    pub notes: &'a [String],
+    pub path: &'a Path,
+    pub report: &'a Report,
 }
 
 /// A point that failed, and why.
@@ -193,8 +191,9 @@ pub struct Making<'a> {
     /// Make only these points, and what they lack; others make the rest, and nobody writes tables
     /// but who joins them.
     pub shard: Option<Shard>,
-    /// Told of rounds: one for each point.
-    pub watcher: &'a (dyn Fn() -> Box<dyn Watcher> + Sync),
+    /// Told of rounds: one for each point, with the path of its run; and of data that are looked at
+    /// before.
+    pub watcher: &'a (dyn Fn(Option<(&Point, &Path)>) -> Box<dyn Watcher> + Sync),
     /// Told of finished points.
     pub done: &'a (dyn Fn(&Done<'_>) + Sync),
     /// Once it is set no point is begun.
@@ -233,7 +232,7 @@ pub fn sweep_into(plan: &Plan<'_>, making: &Making<'_>) -> Result<SweepWriter, P
         let strategy = scenario.strategy();
         let about = &strategy.about;
         if is_read || !about.edge_lists.is_empty() || !about.models.is_empty() || !about.programs.is_empty() {
-            let loaded = load(&scenario, making.dirs, &cache, (making.watcher)().as_mut())?;
+            let loaded = load(&scenario, making.dirs, &cache, (making.watcher)(None).as_mut())?;
             let prints = &mut manifest.data_fingerprints;
             if is_read {
                 let words: Vec<&str> = scenario.dataset_text().split_whitespace().collect();
@@ -281,21 +280,20 @@ pub fn sweep_into(plan: &Plan<'_>, making: &Making<'_>) -> Result<SweepWriter, P
             }
         };
         let scenario = scenario(i)?;
-        let mut watcher = (making.watcher)();
+        let path = sweep.point_path(point);
+        let mut watcher = (making.watcher)(Some((point, &path)));
         let loaded = load(&scenario, making.dirs, &cache, watcher.as_mut())?.on(making.machine.clone());
         let identity = Identity {
             command: format!("{} (point {} of the sweep)", making.identity.command, point.point),
             ..making.identity.clone()
         };
-        let path = sweep.point_path(point);
         let report = run_into(&path, &scenario, &loaded, options, &identity, watcher.as_mut())?;
         let n_done = n_done.fetch_add(1, Ordering::Relaxed) + 1;
-        let (summary, notes) = (&report.summary, &report.notes[..]);
         (making.done)(&Done {
             point,
             n_done,
-            summary,
-            notes,
+            path: &path,
+            report: &report,
         });
         Ok(())
     });

@@ -6,6 +6,7 @@ mod workers;
 pub(crate) use going_on::{ForkArgs, ResumeArgs};
 pub(crate) use workers::{CalibrateArgs, WorkerArgs};
 
+use crate::events::EventArgs;
 use crate::pauses::Every;
 use crate::shard::ShardArg;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -226,6 +227,9 @@ pub(crate) struct RunArgs {
     /// Simulate all messages without training
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// If --out has the result of this very run, print it; if it has a part of it, resume
+    #[arg(long, requires = "out")]
+    pub(crate) reuse: bool,
     /// Record a counter per round in observations.csv; repeatable
     #[arg(long, value_name = "COUNTER")]
     pub(crate) observe: Vec<String>,
@@ -240,6 +244,8 @@ pub(crate) struct RunArgs {
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) every: EveryArgs,
+    #[command(flatten)]
+    pub(crate) events: EventArgs,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
@@ -272,6 +278,8 @@ pub(crate) struct SweepArgs {
     /// Number of shards in the job script [default: one per run, at most 16]
     #[arg(long, value_name = "N", requires = "job", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) shards: Option<u32>,
+    #[command(flatten)]
+    pub(crate) events: EventArgs,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
@@ -402,6 +410,12 @@ pub(crate) struct FormArgs {
     /// One CSV table with a row per score and a column per axis
     #[arg(long)]
     pub(crate) long_csv: bool,
+    /// The table of a sweep for a paper, with the rules of booktabs
+    #[arg(long)]
+    pub(crate) latex: bool,
+    /// The table of a sweep for a page
+    #[arg(long)]
+    pub(crate) html: bool,
     /// Print the Python command that writes a Parquet file
     #[arg(long)]
     pub(crate) parquet: bool,

@@ -1,4 +1,4 @@
-//! `folkmoot export`: scores as one table in CSV.
+//! `folkmoot export`: scores as one table in CSV; the table of a sweep as LaTeX or HTML.
 //!
 //! Parquet and TensorBoard files are written by the Python package, from this table.
 
@@ -6,6 +6,9 @@ use crate::args::ExportArgs;
 use crate::context::quoted;
 use crate::exit::Exit;
 use crate::output::{print_bytes, warn};
+use crate::sweep_table::headline;
+use crate::table_forms;
+use folkmoot_metrics::SweepDir;
 use folkmoot_metrics::export::Export;
 use std::fs;
 use std::io;
@@ -18,22 +21,38 @@ pub(crate) fn export(args: &ExportArgs) -> Result<(), Exit> {
     if args.form.tensorboard {
         return Err(by_python(args, "a folder for TensorBoard", "tensorboard", "board"));
     }
-    let export = Export::open(&args.dir)?;
-    if let Some(there) = &export.unfinished {
-        let dir = args.dir.display();
-        warn(&format!("warning: {dir} is not finished; what is exported has {there}"));
-    }
-    if export.runs.is_empty() {
-        return Err(Exit::usage("error: there is nothing to export yet"));
-    }
+    let bytes = match (args.form.latex, args.form.html) {
+        (false, false) => scores(&args.dir)?,
+        (is_latex, _) => {
+            let table = headline(&SweepDir::open(&args.dir)?);
+            let form = if is_latex {
+                table_forms::latex
+            } else {
+                table_forms::html
+            };
+            form(&table).into_bytes()
+        }
+    };
     let Some(to) = &args.to else {
-        return print_bytes(&export.long_csv());
+        return print_bytes(&bytes);
     };
     if fs::symlink_metadata(to).is_ok() {
         let why = "already exists and is never overwritten; choose another --to";
         return Err(Exit::usage(format!("error: {}: {why}", to.display())));
     }
-    write(to, &export.long_csv()).map_err(|error| Exit::usage(format!("error: cannot write {}: {error}", to.display())))
+    write(to, &bytes).map_err(|error| Exit::usage(format!("error: cannot write {}: {error}", to.display())))
+}
+
+fn scores(dir: &Path) -> Result<Vec<u8>, Exit> {
+    let export = Export::open(dir)?;
+    if let Some(there) = &export.unfinished {
+        let dir = dir.display();
+        warn(&format!("warning: {dir} is not finished; what is exported has {there}"));
+    }
+    if export.runs.is_empty() {
+        return Err(Exit::usage("error: there is nothing to export yet"));
+    }
+    Ok(export.long_csv())
 }
 
 /// The command that writes `what`.

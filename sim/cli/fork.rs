@@ -3,9 +3,10 @@
 
 use crate::args::ForkArgs;
 use crate::context::{self, Program};
+use crate::events;
 use crate::exit::Exit;
 use crate::resume::{command, ended};
-use crate::run::say;
+use crate::run;
 use crate::watch::Stopwatch;
 use folkmoot_engine::run::Saved;
 use folkmoot_metrics::RunDir;
@@ -22,6 +23,7 @@ const FIXED: [&str; 4] = ["dataset", "partition", "strategy", "seed"];
 
 pub(crate) fn fork(program: &Program, args: &ForkArgs) -> Result<(), Exit> {
     let parent = &args.dir;
+    let say = args.events.say(args.out.say);
     let repeat = repeat(program, args);
     let ready = || -> Result<_, Exit> {
         let run = RunDir::open(parent)?;
@@ -36,7 +38,8 @@ pub(crate) fn fork(program: &Program, args: &ForkArgs) -> Result<(), Exit> {
         }
         let scenario = check(&run.manifest.name, &source, &program.registry)?;
         same_but_for_its_world(&run.scenario, &scenario)?;
-        let mut watcher = Stopwatch::of(program, &scenario, args.out.say.quiet, &args.every);
+        let events = args.events.of(program)?;
+        let mut watcher = Stopwatch::of(program, &scenario, say.quiet, &args.every).telling(events.clone());
         let failed = |failure| Exit::failure(&failure, &repeat);
         let dirs = context::run_dirs(&args.data, parent, &run.manifest);
         let loaded = load(&scenario, &dirs, &Cache::default(), &mut watcher).map_err(failed)?;
@@ -52,25 +55,21 @@ pub(crate) fn fork(program: &Program, args: &ForkArgs) -> Result<(), Exit> {
         let saved = Saved(checkpoint.sections);
         let begin = |dir: &PathBuf| begin(dir, &scenario, &loaded, options, &identity, Some((origin, &saved)));
         let writer = dir.as_ref().map(begin).transpose().map_err(failed)?;
-        Ok((writer, dir, scenario, loaded, options, saved, watcher))
+        Ok((writer, dir, scenario, loaded, options, saved, watcher, events))
     };
-    let (writer, dir, scenario, loaded, options, saved, mut watcher) = program.agree(ready())?;
+    let (writer, dir, scenario, loaded, options, saved, mut watcher, events) = program.agree(ready())?;
     let how = How {
         options,
         saved: Some(&saved),
         ranks: &*program.ranks,
     };
     let dir = dir.unwrap_or_default();
-    let report = play(writer, &scenario, &loaded, how, &mut watcher)
-        .map_err(|failure| ended(&failure, &dir, &repeat, &command(program, &dir, &args.data)))?;
-    say(
-        program,
-        &dir,
-        (&scenario, &loaded),
-        report.as_ref(),
-        &args.engine,
-        (args.out.say, false),
-    )
+    let run = (&scenario, &loaded);
+    let played = events::within(events.as_ref(), &dir, run, || {
+        play(writer, &scenario, &loaded, how, &mut watcher)
+    });
+    let report = played.map_err(|failure| ended(&failure, &dir, &repeat, &command(program, &dir, &args.data)))?;
+    run::say(program, &dir, run, report.as_ref(), &args.engine, (say, false))
 }
 
 /// Refuses settings that the state does not suit.

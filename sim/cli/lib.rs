@@ -38,6 +38,7 @@ mod check;
 mod compare;
 mod context;
 mod data;
+mod events;
 mod exit;
 mod explain;
 mod export;
@@ -54,6 +55,7 @@ mod plot;
 mod reference;
 mod report;
 mod resume;
+mod reuse;
 mod run;
 mod shard;
 mod shipped;
@@ -61,6 +63,7 @@ mod show;
 mod signals;
 mod sweep;
 mod sweep_table;
+mod table_forms;
 mod text;
 mod verify;
 mod watch;
@@ -150,7 +153,7 @@ pub fn main(registry: Registry) -> ExitCode {
     };
     let program = Program { name, registry, ranks };
     let result = match cli.command {
-        Command::Run(args) => run::run(&program, &args),
+        Command::Run(args) => run::run(&program, args),
         Command::Resume(args) => resume::resume(&program, args),
         Command::Fork(args) => fork::fork(&program, &args),
         Command::Sweep(args) => sweep::sweep(&program, &args),

@@ -3,8 +3,9 @@
 
 use crate::args::{DataArgs, ResumeArgs};
 use crate::context::{self, Program};
+use crate::events;
 use crate::exit::Exit;
-use crate::run::say;
+use crate::run;
 use crate::sweep;
 use crate::watch::Stopwatch;
 use folkmoot_engine::prelude::RunError;
@@ -26,6 +27,7 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
         };
     }
     let dir = &args.dir;
+    let say = args.events.say(args.say);
     let command = command(program, dir, &args.data);
     let ready = || -> Result<_, Exit> {
         let mut writer = program.is_first().then(|| RunWriter::resume(dir)).transpose()?;
@@ -36,7 +38,8 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
         checkpoint.suits(dir, program_now, &run.scenario, None)?;
         let source = Source::new(&dir.join(SCENARIO).to_string_lossy(), &run.scenario)?;
         let scenario = check(&run.manifest.name, &source, &program.registry)?;
-        let mut watcher = Stopwatch::of(program, &scenario, args.say.quiet, &args.every);
+        let events = args.events.of(program)?;
+        let mut watcher = Stopwatch::of(program, &scenario, say.quiet, &args.every).telling(events.clone());
         let dirs = context::run_dirs(&args.data, dir, &run.manifest);
         let loaded = load(&scenario, &dirs, &Cache::default(), &mut watcher);
         let loaded = loaded.map_err(|failure| Exit::failure(&failure, &command))?;
@@ -63,24 +66,20 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
             writer.go_on_with_trace(dir, &checkpoint.sections)?;
         }
         let saved = Saved(checkpoint.sections);
-        Ok((writer, scenario, loaded, options, saved, watcher))
+        Ok((writer, scenario, loaded, options, saved, watcher, events))
     };
-    let (writer, scenario, loaded, options, saved, mut watcher) = program.agree(ready())?;
+    let (writer, scenario, loaded, options, saved, mut watcher, events) = program.agree(ready())?;
     let how = How {
         options,
         saved: Some(&saved),
         ranks: &*program.ranks,
     };
-    let report = play(writer, &scenario, &loaded, how, &mut watcher);
-    let report = report.map_err(|failure| ended(&failure, dir, &command, &command))?;
-    say(
-        program,
-        dir,
-        (&scenario, &loaded),
-        report.as_ref(),
-        &args.engine,
-        (args.say, false),
-    )
+    let run = (&scenario, &loaded);
+    let played = events::within(events.as_ref(), dir, run, || {
+        play(writer, &scenario, &loaded, how, &mut watcher)
+    });
+    let report = played.map_err(|failure| ended(&failure, dir, &command, &command))?;
+    run::say(program, dir, run, report.as_ref(), &args.engine, (say, false))
 }
 
 /// The programs with another fingerprint now than then, each with that of now.

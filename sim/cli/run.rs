@@ -2,10 +2,12 @@
 
 use crate::args::{CardArgs, EngineArgs, Format, RunArgs, SayArgs};
 use crate::context::{self, Program};
+use crate::events;
 use crate::exit::Exit;
 use crate::headline::describe as describe_numbers;
 use crate::output::{print, warn};
 use crate::resume;
+use crate::reuse::{self, There};
 use crate::text;
 use crate::watch::Stopwatch;
 use folkmoot_engine::run::Options;
@@ -18,8 +20,19 @@ use std::path::Path;
 /// As many clients are traced unless others are asked for.
 const TRACED_CLIENTS: u32 = 1000;
 
-pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
+pub(crate) fn run(program: &Program, args: RunArgs) -> Result<(), Exit> {
+    match args.out.out.as_ref().filter(|dir| args.reuse && dir.exists()) {
+        Some(dir) => match program.agree(reuse::there(program, &args, dir))? {
+            There::Result(run) => reuse::print(program, &run, args.out.say),
+            There::Part => resume::resume(program, reuse::resuming(args)),
+        },
+        None => anew(program, &args),
+    }
+}
+
+fn anew(program: &Program, args: &RunArgs) -> Result<(), Exit> {
     let command = context::command(program, "run", &args.card, args.seed, args.dry_run);
+    let say = args.events.say(args.out.say);
     let trace = args.trace.then(|| args.trace_clients.unwrap_or(TRACED_CLIENTS));
     let options = Options {
         trace,
@@ -28,12 +41,13 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
     let ready = || -> Result<_, Exit> {
         let scenario = context::scenario(program, &args.card, args.seed, &args.observe)?;
         let failed = |failure| Exit::failure(&failure, &command);
-        let mut watcher = Stopwatch::of(program, &scenario, args.out.say.quiet, &args.every);
+        let events = args.events.of(program)?;
+        let mut watcher = Stopwatch::of(program, &scenario, say.quiet, &args.every).telling(events.clone());
         let dirs = context::card_dirs(&args.card.data, &args.card.card);
         let loaded = load(&scenario, &dirs, &Cache::default(), &mut watcher).map_err(failed)?;
         let loaded = loaded.on(context::machine(&args.engine));
         let identity = context::identity(command.clone());
-        if !args.out.say.quiet && program.is_first() {
+        if !say.quiet && program.is_first() {
             let warnings = identity.warnings.iter().chain(scenario.lints());
             warnings.for_each(|warning| warn(&format!("warning: {warning}")));
             if let Some(n) = trace.filter(|n| *n < loaded.n_clients()) {
@@ -50,28 +64,23 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
             .as_ref()
             .map(|dir| begin(dir, &scenario, &loaded, options, &identity, None));
         let writer = writer.transpose().map_err(failed)?;
-        Ok((scenario, loaded, writer, dir, watcher))
+        Ok((scenario, loaded, writer, dir, watcher, events))
     };
-    let (scenario, loaded, writer, dir, mut watcher) = program.agree(ready())?;
+    let (scenario, loaded, writer, dir, mut watcher, events) = program.agree(ready())?;
     let how = How {
         options,
         saved: None,
         ranks: &*program.ranks,
     };
-    let played = play(writer, &scenario, &loaded, how, &mut watcher);
     let dir = dir.unwrap_or_default();
+    let run = (&scenario, &loaded);
+    let played = events::within(events.as_ref(), &dir, run, || {
+        play(writer, &scenario, &loaded, how, &mut watcher)
+    });
     let go_on = resume::command(program, &dir, &args.card.data);
     let report = played.map_err(|failure| resume::ended(&failure, &dir, &command, &go_on))?;
-    let run = (&scenario, &loaded);
-    say(
-        program,
-        &dir,
-        run,
-        report.as_ref(),
-        &args.engine,
-        (args.out.say, args.all),
-    )?;
-    if program.is_first() && !args.out.say.quiet {
+    self::say(program, &dir, run, report.as_ref(), &args.engine, (say, args.all))?;
+    if program.is_first() && !say.quiet {
         offer_sweep(program, args, &scenario);
     }
     Ok(())

@@ -26,7 +26,7 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
     show_dataset(program, args)
 }
 
-fn show_dir(program: &Program, dir: &Path, baseline: Option<&str>) -> Result<String, Exit> {
+pub(crate) fn show_dir(program: &Program, dir: &Path, baseline: Option<&str>) -> Result<String, Exit> {
     if dir.join(SWEEP).is_file() {
         let mut sweep = SweepDir::open(dir)?;
         if let Some(baseline) = baseline {

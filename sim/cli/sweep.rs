@@ -12,12 +12,13 @@ use crate::watch::{Progress, Stopwatch, bar};
 use folkmoot_metrics::key::reference_label;
 use folkmoot_metrics::run_dir::SCENARIO;
 use folkmoot_metrics::sweep_dir::SWEEP;
-use folkmoot_metrics::{Shard, SweepDir, SweepManifest, SweepWriter, WriteError};
+use folkmoot_metrics::{Point, Shard, SweepDir, SweepManifest, SweepWriter, WriteError};
 use folkmoot_scenarios::run::{Failure, Identity};
 use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::sweep::{Done, Making, Plan, PointFailure, plan, sweep_into};
 use folkmoot_scenarios::text::Source;
-use std::collections::BTreeSet;
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -44,6 +45,7 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
         dir,
         data,
         every,
+        events,
         engine,
         say,
         allow_changed_code,
@@ -85,6 +87,7 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
         only_missing: true,
         shard: None,
         job: None,
+        events,
         shards: None,
         engine,
         out: OutArgs { out: Some(dir), say },
@@ -108,7 +111,9 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
         Some(shard) => plan.points.iter().filter(|point| shard.owns(point.point)).count(),
     };
     let identity = context::identity(command.clone());
-    let quiet = args.out.say.quiet;
+    let say = args.events.say(args.out.say);
+    let quiet = say.quiet;
+    let events = args.events.of(program)?;
     if !quiet {
         announce(&plan, &identity, shard, n_points);
     }
@@ -119,7 +124,7 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
     let progress = Mutex::new(Progress::of("runs"));
     let made = AtomicUsize::new(0);
     let done = |done: &Done<'_>| {
-        for note in done.notes.iter().filter(|_| !quiet) {
+        for note in done.report.notes.iter().filter(|_| !quiet) {
             if noted
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -127,6 +132,11 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
             {
                 bar.suspend(|| warn(&format!("note: {}: {note}", configuration(&plan, done))));
             }
+        }
+        if let Some(events) = &events {
+            events
+                .of(run_fields(&plan, done.point))
+                .tell_end(done.path, done.report);
         }
         bar.set_position(done.n_done as u64);
         made.fetch_add(1, Ordering::Relaxed);
@@ -155,13 +165,26 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
             identity: &identity,
             only_missing: args.only_missing,
             shard,
-            watcher: &|| Box::new(Stopwatch::start(None, "rounds", true).noting(!quiet)) as Box<_>,
+            watcher: &|run| {
+                let events = run.zip(events.as_ref()).map(|((point, dir), events)| {
+                    let events = events.of(run_fields(&plan, point));
+                    events.tell("start", json!({ "dir": dir.to_string_lossy() }));
+                    events
+                });
+                Box::new(Stopwatch::start(None, "rounds", true).noting(!quiet).telling(events)) as Box<_>
+            },
             done: &done,
             stop: &stop_flag(),
             stopped: &stopped,
         },
     );
     bar.finish_and_clear();
+    if let (Some(events), Err(error)) = (&events, &swept) {
+        events.tell(
+            "failed",
+            json!({ "point": error.point, "text": error.failure.to_string() }),
+        );
+    }
     let sweep = swept.map_err(|error| failed(&error, &command, &dir, &goes_on))?;
     let n_made = made.into_inner();
     if !quiet && n_made < n_points {
@@ -171,13 +194,13 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
     }
     settle(&sweep, shard, n_points, &goes_on)?;
     let Some(shard) = shard else {
-        return conclude(program, &sweep, args.engine.threads, args.out.say);
+        return conclude(program, &sweep, args.engine.threads, say);
     };
     let (shard, place) = (name_of(shard), dir.to_string_lossy());
-    match args.out.say.format {
+    match say.format {
         Format::Json => print(&format!(
             "{:#}",
-            serde_json::json!({ "dir": place, "shard": shard, "points": n_points })
+            json!({ "dir": place, "shard": shard, "points": n_points })
         )),
         Format::Text if quiet => Ok(()),
         Format::Text => print(&format!(
@@ -381,6 +404,13 @@ fn configuration(plan: &Plan<'_>, done: &Done<'_>) -> String {
     }
 }
 
+/// Which run of a sweep an event is of.
+fn run_fields(plan: &Plan<'_>, point: &Point) -> serde_json::Value {
+    let axes = plan.manifest.axes.iter().zip(&point.values);
+    let axes: BTreeMap<&str, &str> = axes.map(|(axis, value)| (axis.path.as_str(), value.as_str())).collect();
+    json!({ "point": point.point, "axes": axes, "seed": point.seed })
+}
+
 fn json(dir: &Path, sweep: &SweepDir) -> String {
     let points: Vec<serde_json::Value> = sweep
         .points
@@ -392,12 +422,9 @@ fn json(dir: &Path, sweep: &SweepDir) -> String {
                 .iter()
                 .map(|axis| axis.path.clone())
                 .zip(row.values.iter().cloned());
-            let axes: std::collections::BTreeMap<String, String> = axes.collect();
-            serde_json::json!({ "point": row.point, "axes": axes, "seed": row.seed, "summary": row.summary })
+            let axes: BTreeMap<String, String> = axes.collect();
+            json!({ "point": row.point, "axes": axes, "seed": row.seed, "summary": row.summary })
         })
         .collect();
-    format!(
-        "{:#}",
-        serde_json::json!({ "dir": dir.to_string_lossy(), "points": points })
-    )
+    format!("{:#}", json!({ "dir": dir.to_string_lossy(), "points": points }))
 }

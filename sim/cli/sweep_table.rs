@@ -81,6 +81,38 @@ pub(crate) fn describe(program: &str, sweep: &SweepDir) -> String {
     blocks.join("\n\n")
 }
 
+/// The table of a sweep's primary metrics, in one block of any width.
+pub(crate) struct Headline {
+    pub(crate) heads: Vec<String>,
+    /// A row for each arm.
+    pub(crate) rows: Vec<Vec<String>>,
+    pub(crate) legend: String,
+    /// How many columns, from the left, name the arm.
+    pub(crate) n_names: usize,
+}
+
+pub(crate) fn headline(sweep: &SweepDir) -> Headline {
+    let (arms, axes) = (findings::arms(sweep), findings::axes(sweep));
+    let found = findings::contrasts(sweep, &arms);
+    let columns = columns(sweep, &arms, (&found, only_baseline(sweep)));
+    let heads = axes.iter().map(|axis| (*axis).to_owned());
+    let row = |(at, arm): (usize, &Arm<'_>)| {
+        let values = arm.values.iter().map(|value| (*value).to_owned());
+        values
+            .chain(columns.iter().map(|column| column.cells[at].clone()))
+            .collect()
+    };
+    let rows: Vec<Vec<String>> = arms.iter().enumerate().map(row).collect();
+    let said = [vec![String::new(); 2], rows.iter().map(|row| row.join("  ")).collect()];
+    let heads: Vec<String> = heads.chain(columns.iter().map(|column| column.head.clone())).collect();
+    Headline {
+        legend: legend(sweep, &[said.concat(), vec![heads.join("  ")]].concat()),
+        n_names: axes.len(),
+        heads,
+        rows,
+    }
+}
+
 /// The comparisons in sentences, the first ones of them; without any, how to ask for them.
 fn answer(program: &str, sweep: &SweepDir, found: &[Finding]) -> Option<String> {
     let first = sweep.manifest.axes.iter().find(|axis| axis.values.len() > 1);

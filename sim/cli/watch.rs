@@ -2,15 +2,17 @@
 
 use crate::args::EveryArgs;
 use crate::context::Program;
+use crate::events::Events;
 use crate::output::warn;
 use crate::pauses::{Every, Pauses};
 use crate::text::lasting;
 use folkmoot_engine::prelude::SimTime;
 use folkmoot_engine::run::Pause;
-use folkmoot_metrics::TimingRow;
+use folkmoot_metrics::{RoundRow, ScoreRow, TimingRow};
 use folkmoot_scenarios::run::Watcher;
 use folkmoot_scenarios::scenario::Scenario;
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
 use std::io::IsTerminal;
 use std::time::Duration;
 #[allow(
@@ -42,6 +44,7 @@ pub(crate) struct Stopwatch {
     pauses: Option<Pauses>,
     /// What is said of progress where there is no bar, of how much, and since when.
     spoken: Option<(Progress, usize, Instant)>,
+    events: Option<Events>,
 }
 
 #[allow(
@@ -62,6 +65,7 @@ impl Stopwatch {
             spoken: total
                 .filter(|_| !quiet && !std::io::stderr().is_terminal())
                 .map(|total| (Progress::of(unit), total as usize, Instant::now())),
+            events: None,
         }
     }
 
@@ -86,6 +90,12 @@ impl Stopwatch {
     /// The same with or without notes about data.
     pub(crate) fn noting(mut self, notes: bool) -> Self {
         self.notes = notes;
+        self
+    }
+
+    /// The same, which writes events.
+    pub(crate) fn telling(mut self, events: Option<Events>) -> Self {
+        self.events = events;
         self
     }
 
@@ -131,6 +141,12 @@ impl Watcher for Stopwatch {
         }
     }
 
+    fn progressed(&mut self, rounds: &[RoundRow], scores: &[ScoreRow]) {
+        if let Some(events) = &self.events {
+            events.tell_rows(rounds, scores);
+        }
+    }
+
     fn wants_progress_saved(&mut self) -> bool {
         let is_due = self.saved.elapsed() >= BETWEEN_SAVES;
         if is_due {
@@ -148,12 +164,18 @@ impl Watcher for Stopwatch {
         if self.notes {
             self.bar.suspend(|| warn(&format!("note: {note}")));
         }
+        if let Some(events) = &self.events {
+            events.tell("note", json!({ "text": note }));
+        }
     }
 
     /// Also to who wants to hear of errors alone: one who counts on a state that is not there would
     /// learn of it too late.
     fn warn(&mut self, warning: &str) {
         self.bar.suspend(|| warn(&format!("warning: {warning}")));
+        if let Some(events) = &self.events {
+            events.tell("warning", json!({ "text": warning }));
+        }
     }
 
     fn timing(&mut self) -> Vec<TimingRow> {

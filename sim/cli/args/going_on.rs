@@ -1,6 +1,7 @@
 //! Arguments of commands that go on from a checkpoint.
 
 use super::{DataArgs, EngineArgs, EveryArgs, OutArgs, SayArgs};
+use crate::events::EventArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -15,6 +16,8 @@ pub(crate) struct ResumeArgs {
     pub(crate) data: DataArgs,
     #[command(flatten)]
     pub(crate) every: EveryArgs,
+    #[command(flatten)]
+    pub(crate) events: EventArgs,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
@@ -32,6 +35,8 @@ pub(crate) struct ForkArgs {
     pub(crate) data: DataArgs,
     #[command(flatten)]
     pub(crate) every: EveryArgs,
+    #[command(flatten)]
+    pub(crate) events: EventArgs,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
     #[command(flatten)]

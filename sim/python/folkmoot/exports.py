@@ -23,7 +23,8 @@ import warnings
 from pathlib import Path
 from typing import Any, Iterator, Tuple, Union
 
-from . import FolkmootError, Run, Sweep, _call, _library, _Path
+from .program import AnyPath, FolkmootError, call
+from .results import Run, Sweep, library
 
 #: TensorBoard reads every file with `tfevents` in its name.
 EVENTS = "events.out.tfevents.folkmoot"
@@ -38,7 +39,7 @@ def needed(module: str, packages: str, purpose: str) -> Any:
 
 
 @contextlib.contextmanager
-def new(path: _Path) -> Iterator[Path]:
+def new(path: AnyPath) -> Iterator[Path]:
     """A place for a file or folder that takes the name `path`, which must be free, once it is whole."""
     path = Path(path)
     if os.path.lexists(path):
@@ -50,17 +51,17 @@ def new(path: _Path) -> Iterator[Path]:
         os.rename(part, path)
 
 
-def parquet(made: Union[Run, Sweep], path: _Path) -> None:
+def parquet(made: Union[Run, Sweep], path: AnyPath) -> None:
     """See `Run.to_parquet`."""
-    if _library() == "pandas":
+    if library() == "pandas":
         needed("pyarrow", "pyarrow", "writing a Parquet file with pandas")
     _note_unfinished(made)
     with new(path) as part:
         curves = made.curves
-        curves.write_parquet(part) if _library() == "polars" else curves.to_parquet(part, engine="pyarrow", index=False)
+        curves.write_parquet(part) if library() == "polars" else curves.to_parquet(part, engine="pyarrow", index=False)
 
 
-def tensorboard(made: Union[Run, Sweep], folder: _Path) -> None:
+def tensorboard(made: Union[Run, Sweep], folder: AnyPath) -> None:
     """See `Run.to_tensorboard`."""
     purpose = "writing event files"
     records = needed("tensorboard.summary.writer.record_writer", "tensorboard", purpose)
@@ -84,7 +85,7 @@ def tensorboard(made: Union[Run, Sweep], folder: _Path) -> None:
 
 def _scalars(run: Run) -> Iterator[Tuple[str, float, int, float]]:
     """Tag, virtual seconds, step and value of every event."""
-    table = io.StringIO(_call("export", str(run.path), "--long-csv"), newline="")
+    table = io.StringIO(call("export", str(run.path), "--long-csv"), newline="")
     for row in csv.DictReader(table):
         virtual_s, score = float(row["virtual_s"]), float(row["value"])
         yield f"{row['metric']}/{row['split']}", virtual_s, int(row["round"]), score

@@ -28,7 +28,7 @@ import zipfile
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-from . import FolkmootError, _Path
+from .program import AnyPath, FolkmootError
 from .exports import needed
 
 numpy = needed("numpy", "numpy", "saving a graph")
@@ -157,7 +157,7 @@ def _npy(values: Any) -> bytes:
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(values.tobytes())
 
 
-def save(data: Any, path: Optional[_Path], given: Mapping[str, Any], folder: _Path = ".") -> Path:
+def save(data: Any, path: Optional[AnyPath], given: Mapping[str, Any], folder: AnyPath = ".") -> Path:
     """See `folkmoot.save`; without a path, the file is named by its content."""
     from .objects import arrays_of
 
@@ -181,7 +181,7 @@ def save(data: Any, path: Optional[_Path], given: Mapping[str, Any], folder: _Pa
     return path
 
 
-def load(path: _Path, to: str) -> Any:
+def load(path: AnyPath, to: str) -> Any:
     """See `folkmoot.load`."""
     try:
         with numpy.load(path, allow_pickle=False) as archive:

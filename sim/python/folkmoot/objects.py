@@ -18,7 +18,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
-from . import FolkmootError
+from .program import FolkmootError
 from .graphs import MASKS, Arrays, array, checked, numpy
 
 #: What a part of a set may have, in addition to edges.

@@ -23,7 +23,7 @@ import pickle
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Tuple
 
-from . import FolkmootError, _Path
+from .program import AnyPath, FolkmootError
 from .exports import needed, new
 
 numpy = needed("numpy", "numpy", "the conversion of Planetoid's files")
@@ -79,7 +79,7 @@ class _Wrong(Exception):
     """An ending of a file, and what is wrong with it."""
 
 
-def convert(folder: _Path, names: Iterable[str] = ()) -> List[Path]:
+def convert(folder: AnyPath, names: Iterable[str] = ()) -> List[Path]:
     """Converts the files `raw/ind.NAME.*` in `folder` to `NAME.npz`; returns the new paths.
 
     Without names, all sets are converted whose files are there and whose archive is not. An archive

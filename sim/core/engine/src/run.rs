@@ -248,6 +248,7 @@ struct Run<'a, 'scope, S: Strategy> {
     /// Why this rank cannot go on, until the others have heard of it.
     failed: Option<RunError>,
     rounds_seen: usize,
+    scores_seen: usize,
     n_windows: u64,
     stage: Option<&'static str>,
     /// What the server had caused, and in which round, when it was last told that all is quiet.
@@ -320,6 +321,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
             status: Status::default(),
             failed: None,
             rounds_seen: 0,
+            scores_seen: 0,
             n_windows: 0,
             stage: None,
             caused_before: None,
@@ -351,6 +353,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         let affordable = self.env.world.availability.affordable(self.env.shares.n_clients());
         self.exchange(Pause::GoOn)?;
         (self.rounds_seen, self.caused_before) = (self.status.server.n_rounds, self.status.server.caused_before);
+        self.scores_seen = self.server.sheet.scores().len();
         loop {
             let Status {
                 next_at: next,
@@ -524,13 +527,14 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
             self.tell_notes(Some(self.status.next_at), observer)?;
         }
         if n_rounds > self.rounds_seen {
-            self.rounds_seen = n_rounds;
+            let (rounds_seen, scores_seen) = (self.rounds_seen, self.scores_seen);
+            (self.rounds_seen, self.scores_seen) = (n_rounds, self.server.sheet.scores().len());
             self.gather_counts()?;
             if self.team.is_first() {
                 let this = &*self;
-                let told = observer.rounds_done(&this.server.record.rounds, &mut || {
-                    this.message_rows(&this.server.core.ledger)
-                });
+                let (rounds, scores) = (&this.server.record.rounds, this.server.sheet.scores());
+                observer.progressed(&rounds[rounds_seen..], &scores[scores_seen..]);
+                let told = observer.rounds_done(rounds, &mut || this.message_rows(&this.server.core.ledger));
                 self.told(told)?;
             }
         }
@@ -586,15 +590,5 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
             true => Ok(()),
             false => self.gather_ranks_counts(),
         }
-    }
-
-    fn message_rows(&self, ledger: &Ledger) -> Vec<MessageRow> {
-        let (
-            setup,
-            Ground {
-                strategy, evaluator, ..
-            },
-        ) = (self.env.setup(), self.env.ground);
-        ledger.message_rows(|kind, round, way| evaluator.expected_messages(strategy, &setup, kind, round, way))
     }
 }

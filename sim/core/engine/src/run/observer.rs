@@ -3,7 +3,7 @@
 use super::{Pause, Saved};
 use folkmoot_metrics::Kind;
 use folkmoot_metrics::trace::Event;
-use folkmoot_metrics::{MessageRow, RoundRow, SimTime};
+use folkmoot_metrics::{MessageRow, RoundRow, ScoreRow, SimTime};
 
 /// Told of finished rounds and stages while the run goes on.
 pub trait Observer: Send {
@@ -15,6 +15,11 @@ pub trait Observer: Send {
     /// A message ends the run: results can no longer be saved.
     fn rounds_done(&mut self, rounds: &[RoundRow], messages: &mut dyn FnMut() -> Vec<MessageRow>)
     -> Result<(), String>;
+
+    /// Called with the rounds and scores that are new since the last call: after the window in
+    /// which rounds ended, before [`rounds_done`](Self::rounds_done), and at the end of the run,
+    /// when no round may be new. Default: nothing.
+    fn progressed(&mut self, _rounds: &[RoundRow], _scores: &[ScoreRow]) {}
 
     /// Called when a stage of the run is over: `clients`, when their states and the server's are
     /// made, `first window`, then those that the server names, as `simulate: walks`, or `simulate`

@@ -5,6 +5,7 @@ use crate::core::{Account, Core, EPSILON_UNITS, Releases};
 use crate::evaluator::{Clients, End};
 use crate::event::Content;
 use crate::fault::{Fault, StrategyError};
+use crate::ground::Ground;
 use crate::part::SERVER_IS_HERE;
 use crate::privacy;
 use crate::queue::QueuedEvent;
@@ -13,7 +14,9 @@ use crate::strategy::{MechanismInfo, Setup, Strategy};
 use crate::world::{Presence, PresenceCursor, World};
 use folkmoot_draws::Streams;
 use folkmoot_metrics::trace::Fate;
-use folkmoot_metrics::{AbsenceRow, ByRound, ClientId, ClientRow, Direction, Party, ReadingRow, Round, SimTime};
+use folkmoot_metrics::{
+    AbsenceRow, ByRound, ClientId, ClientRow, Direction, Ledger, MessageRow, Party, ReadingRow, Round, SimTime,
+};
 use rayon::prelude::*;
 
 /// The absences of so many clients are shown at most, and so many of all of them.
@@ -82,6 +85,8 @@ impl<S: Strategy> Run<'_, '_, S> {
             });
         }
         scores.extend(sheet.take_scores());
+        let rounds = &self.server.record.rounds;
+        observer.progressed(&rounds[self.rounds_seen..], &scores[self.scores_seen..]);
         Ok(Some(Outcome {
             messages: self.message_rows(&ledger),
             ledger,
@@ -105,6 +110,16 @@ impl<S: Strategy> Run<'_, '_, S> {
             end,
             memory,
         }))
+    }
+
+    pub(super) fn message_rows(&self, ledger: &Ledger) -> Vec<MessageRow> {
+        let (
+            setup,
+            Ground {
+                strategy, evaluator, ..
+            },
+        ) = (self.env.setup(), self.env.ground);
+        ledger.message_rows(|kind, round, way| evaluator.expected_messages(strategy, &setup, kind, round, way))
     }
 
     /// Empties the queues, counting the messages in them and those held for absent clients, when

@@ -1,0 +1,250 @@
+"""Run and sweep directories as frames, arrays and numbers."""
+
+from __future__ import annotations
+
+import csv
+import html
+import importlib
+import importlib.util
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Mapping, Optional
+
+from .program import AnyPath, FolkmootError, call
+
+#: A frame of pandas or polars.
+Frame = Any
+
+# Columns by table: i whole number, m one that may be missing, u one of 64 bits, f float (missing: null), s text, b truth.
+_CURVE = "seed:u round:i virtual_s:f bytes:i split:s metric:s value:f n:i"
+_TABLES = {
+    "rounds": "round:i virtual_s:f cohort:i completed:i dropped:i late:i staleness_mean:f",
+    "messages": "phase:s round:i kind:s direction:s sent:i delivered:i dropped:i in_flight:i retried:i payload_bytes:i header_bytes:i "
+    "expected_messages:f materialised:b",
+    "scores": "round:i virtual_s:f split:s metric:s value:f n:i",
+    "readings": "round:i virtual_s:f metric:s value:f n:i",
+    "privacy": "mechanism:s unit:s releases:i epsilon_per_release:f delta_per_release:f epsilon_max_client:f epsilon_mean_client:f "
+    "composition:s epsilon_claimed:f delta_total:f epsilon_basic:f epsilon_advanced:f epsilon_renyi:f",
+    "clients": "client:i shard_size:i rounds:i uplink_bytes:i downlink_bytes:i peer_bytes:i compute_s:f online_s:f",
+    "absences": "client:i from_s:f until_s:f",
+    "partition": "client:i clients:i shard_size:i inner_edges:i cut_edges:i label:s items:i",
+    "client_scores": "client:i items:i accuracy:f loss:f validation_accuracy:f",
+    "controls": "control:s metric:s value:f n:i",
+    "observations": "round:i metric:s value:f",
+    "timing": "stage:s seconds:f peak_memory_bytes:m memory_bytes:m",
+}
+_PARSERS: Dict[str, Callable[[str], Any]] = {"i": int, "m": int, "u": int, "f": float, "s": str, "b": "true".__eq__}
+_PANDAS = {"i": "int64", "m": "Int64", "u": "uint64", "f": "float64", "s": "str", "b": "bool"}
+_POLARS = {"i": "Int64", "m": "Int64", "u": "UInt64", "f": "Float64", "s": "String", "b": "Boolean"}
+_chosen: Optional[str] = None
+
+
+def frames(library: str) -> None:
+    """Chooses the library that frames are of: "pandas" or "polars"."""
+    global _chosen
+    if library not in ("pandas", "polars"):
+        raise ValueError(f'frames are of "pandas" or of "polars", not of {library!r}')
+    _chosen = library
+
+
+def library() -> str:
+    names = [_chosen] if _chosen else ["pandas", "polars"]
+    for name in names:
+        if importlib.util.find_spec(name):
+            return name
+    raise FolkmootError(f"frames need {' or '.join(names)}, which is not installed\n  help: python -m pip install {names[0]}")
+
+
+def _frame(text: str, columns: Mapping[str, str], rest: str = "s") -> Frame:
+    """The table `text` with the types of `columns`; columns that are not among them have the type `rest`."""
+    header, *rows = csv.reader(io.StringIO(text, newline=""))
+    types = {**{name: columns.get(name, rest) for name in header}, **columns}
+    cells = dict(zip(header, zip(*rows))) if rows else {}
+    # Directories of earlier versions lack some columns.
+    blank = [""] * len(rows)
+    data: Dict[str, List[Any]] = {}
+    for name, kind in types.items():
+        parse = _PARSERS[kind]
+        data[name] = [parse(cell) if cell or kind == "s" else None for cell in cells.get(name, blank)]
+    name = library()
+    module = importlib.import_module(name)
+    if name == "polars":
+        return module.DataFrame(data, schema={name: getattr(module, _POLARS[kind]) for name, kind in types.items()})
+    return module.DataFrame({name: module.Series(data[name], dtype=_PANDAS[kind]) for name, kind in types.items()})
+
+
+def _columns(spec: str) -> Dict[str, str]:
+    return {name: kind for name, kind in (column.split(":") for column in spec.split())}
+
+
+class _Table:
+    """One of a run's tables, read anew each time."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, made: Optional[Run], owner: Any = None) -> Frame:
+        if made is None:
+            return self
+        # Some runs watch nothing besides, and an unfinished one has not saved all of its tables.
+        path = made.path / f"{self.name}.csv"
+        columns = _columns(_TABLES[self.name])
+        # Columns that only some runs have are of numbers.
+        return _frame(path.read_text(encoding="utf-8") if path.exists() else ",".join(columns), columns, rest="f")
+
+
+class Figure:
+    """A figure on the disk: its SVG file, beside a PNG file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"Figure({str(self.path)!r})"
+
+    def _repr_svg_(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+
+class _Dir:
+    """A directory that the program made."""
+
+    _manifest: str
+
+    def __init__(self, path: AnyPath, axes: Optional[Mapping[str, Any]] = None) -> None:
+        self.path = Path(path)
+        #: Of a point of a sweep, its value on every axis.
+        self.axes: Dict[str, Any] = dict(axes or {})
+        #: What was run, and whether it is finished.
+        self.manifest: Dict[str, Any] = json.loads(self._text(self._manifest))
+
+    def _text(self, name: str) -> str:
+        try:
+            return (self.path / name).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise FolkmootError(f"{self.path} has no {name}: it is no {type(self).__name__.lower()}, or not finished") from None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r})"
+
+    @property
+    def scenario(self) -> str:
+        """The card, with every default."""
+        return self._text("scenario.ron")
+
+    @property
+    def curves(self) -> Frame:
+        """Every score by round, virtual seconds and bytes on the wire until then, beside its seed and, of a sweep, its axes."""
+        return _frame(call("export", str(self.path), "--long-csv"), {**self._axis_types(), **_columns(_CURVE)})
+
+    @property
+    def figures(self) -> List[str]:
+        """The names of the figures that are drawn; see `plot`."""
+        return sorted({path.stem for path in (self.path / "figures").glob("*.svg")})
+
+    def figure(self, name: str) -> Figure:
+        """A figure, which a notebook shows."""
+        if name not in self.figures:
+            known = ", ".join(self.figures) or "none"
+            raise FolkmootError(f"{self.path} has no figure {name}; it has: {known}\n  help: folkmoot.plot({str(self.path)!r}, only={name!r})")
+        return Figure(self.path / "figures" / f"{name}.svg")
+
+    def __str__(self) -> str:
+        """What `folkmoot show` prints: the question and its answer."""
+        return call("show", str(self.path)).rstrip()
+
+    def _repr_html_(self) -> str:
+        name = "headline" if "headline" in self.figures else next(iter(self.figures), None)
+        return self._table_html() + (self.figure(name)._repr_svg_() if name else "")
+
+    def _table_html(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def to_parquet(self, path: AnyPath) -> None:
+        """Writes `curves` to a new Parquet file, with the types of the frame."""
+        importlib.import_module("folkmoot.exports").parquet(self, path)
+
+    def to_tensorboard(self, folder: AnyPath) -> None:
+        """Writes every score to a new folder for TensorBoard, with one folder per run of a sweep.
+
+        The wall time of an event is virtual seconds. The step of the tag `metric/split` is the
+        round, that of `metric_by_bytes/split` the bytes sent until then.
+        """
+        importlib.import_module("folkmoot.exports").tensorboard(self, folder)
+
+    def _axis_types(self) -> Dict[str, str]:
+        return {}
+
+
+class Run(_Dir):
+    """A run directory."""
+
+    _manifest = "manifest.json"
+    rounds, messages, scores, privacy = _Table("rounds"), _Table("messages"), _Table("scores"), _Table("privacy")
+    readings, clients, observations, timing = _Table("readings"), _Table("clients"), _Table("observations"), _Table("timing")
+    absences, partition, client_scores, controls = _Table("absences"), _Table("partition"), _Table("client_scores"), _Table("controls")
+
+    @property
+    def seed(self) -> int:
+        """The seed of every random stream."""
+        return int(self.manifest["seed"])
+
+    @property
+    def summary(self) -> Dict[str, float]:
+        """The run's numbers by name."""
+        # What is no finite number stands there as text.
+        return {name: float(value) for name, value in json.loads(self._text("summary.json")).items()}
+
+    @property
+    def artifacts(self) -> List[str]:
+        """The names of what the strategy left."""
+        folder = self.path / "artifacts"
+        return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+    def artifact(self, name: str) -> Any:
+        """What the strategy left by that name: an array (.npy), a frame of text (.csv), a value (.json), or bytes."""
+        if name not in self.artifacts:
+            raise FolkmootError(f"{self.path} has no artifact {name}; it has: {', '.join(self.artifacts) or 'none'}")
+        path = self.path / "artifacts" / name
+        if path.suffix == ".npy":
+            return importlib.import_module("numpy").load(path)
+        if path.suffix == ".csv":
+            return _frame(path.read_text(encoding="utf-8"), {})
+        return json.loads(path.read_bytes()) if path.suffix == ".json" else path.read_bytes()
+
+    @property
+    def embeddings(self) -> Any:
+        """The vectors of the nodes, one a row."""
+        return self.artifact("embeddings.npy")
+
+
+class Sweep(_Dir):
+    """A sweep directory."""
+
+    _manifest = "sweep.json"
+
+    def _axis_types(self) -> Dict[str, str]:
+        number = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|nan)", re.IGNORECASE)
+        return {axis["path"]: "f" if all(map(number.fullmatch, axis["values"])) else "s" for axis in self.manifest["axes"]}
+
+    def to_latex(self) -> str:
+        """The table of its primary metrics for a paper, with the rules of the package booktabs."""
+        return call("export", str(self.path), "--latex")
+
+    def _table_html(self) -> str:
+        return call("export", str(self.path), "--html")
+
+    @property
+    def points(self) -> Frame:
+        """A row a finished point: its axes, its seed, and every number of its summary. Axes of numbers alone are floats, others text."""
+        return _frame(self._text("points.csv"), {"point": "i", **self._axis_types(), "seed": "u"}, rest="f")
+
+    @property
+    def runs(self) -> List[Run]:
+        """The runs of the finished points, in their order; `Run.axes` and `Run.seed` say which each is."""
+        folders = {int(path.name.split("-")[0]): path for path in (self.path / "points").glob("[0-9]*")}
+        types = self._axis_types().items()
+        rows = csv.DictReader(io.StringIO(self._text("points.csv"), newline=""))
+        return [Run(folders[int(row["point"])], {axis: _PARSERS[kind](row[axis]) for axis, kind in types}) for row in rows]
