@@ -106,7 +106,7 @@ fn a_setting_that_the_sweep_sets_anew_is_refused() {
     ];
     temp.run(&args).refused(&[
         "--set strategy.training.epochs",
-        "strategy.training anew at every point",
+        "the sweep itself sets strategy.training in every run",
     ]);
     // An arm that sets it leaves it to the others.
     let args = ["--set", "strategy.training.fedprox_mu=0.25", "--dry-run", "--quiet"];

@@ -394,8 +394,9 @@ fn data_are_taken_from_the_option_then_the_variable_then_the_folder() {
     assert_eq!(n_nodes(None, Some("variable")), "4");
     assert_eq!(n_nodes(None, None), "5");
     assert_eq!(n_nodes(None, Some("")), "5", "an empty variable counts as none");
+    temp.write("empty/other.txt", "");
     assert_eq!(
-        n_nodes(Some("nowhere"), Some("variable")),
+        n_nodes(Some("empty"), Some("variable")),
         "4",
         "the next folder is looked in"
     );

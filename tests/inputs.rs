@@ -5,7 +5,7 @@ use crate::trials::trials;
 
 const ONE_BASED: &str = "1 2\n2 3\n3 1\n3 4\n";
 const LABELS: &str = "1 0\n2 1\n3 0\n4 1\n";
-const START: &str = "note: edges: ids start at 1, which leaves 1 node below it without an edge; set `first_id: 1`";
+const START: &str = "note: edges: ids start at 1, so node 0 was added without edges; set `first_id: 1`";
 
 #[test]
 fn notes_of_readers_are_on_the_screen_once_for_each_data_set() {

@@ -16,6 +16,7 @@ mod described;
 mod determinism;
 mod dry_runs;
 mod emulated;
+mod events;
 mod explained;
 mod exports;
 mod federated;

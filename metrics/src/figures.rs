@@ -90,7 +90,7 @@ pub const FIGURES: [KnownFigure; 30] = [
     ),
     of_run(
         "client-bytes",
-        "Bytes that clients sent and received: a bar for each of up to 99, and of more the share that has at most so many.",
+        "Bytes that clients sent and received: a bar per client up to 99 clients; with more, the share of clients with at most so many bytes.",
     ),
     of_run(
         "client-compute-time",

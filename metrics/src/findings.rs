@@ -12,7 +12,7 @@ use crate::key::{base, reference_label};
 use crate::metric::Unit;
 use crate::run_dir::ReadError;
 use crate::spread::Spread;
-use crate::sweep_dir::{PointRow, SweepDir, WARNINGS};
+use crate::sweep_dir::{Axis, PointRow, SweepDir, WARNINGS};
 use crate::target::{self, Target};
 use crate::term::Better;
 use crate::words::counted;
@@ -152,6 +152,7 @@ fn headline(sweep: &SweepDir) -> Vec<String> {
 /// Every headline number, each followed by what it is compared with.
 pub fn columns(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Column> {
     let mut columns = Vec::new();
+    let rivals = rivals(sweep, arms);
     for name in headline(sweep) {
         let all = sweep.points.iter().flat_map(|row| row.summary.keys());
         let references: BTreeMap<&String, &str> = all
@@ -165,7 +166,10 @@ pub fn columns(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Column> {
             name: name.clone(),
             reference: None,
             better,
-            best: best(arms, &name, better),
+            best: rivals
+                .iter()
+                .flat_map(|group| best(arms, group, &name, better))
+                .collect(),
         });
         columns.extend(references.into_iter().map(|(reference, label)| Column {
             name: reference.clone(),
@@ -176,6 +180,33 @@ pub fn columns(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Column> {
         }));
     }
     columns
+}
+
+/// Which arms compete: those that differ on the axis of the sweep's contrasts alone. All, where it
+/// has none, or contrasts on several axes.
+fn rivals(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Vec<usize>> {
+    let manifest = &sweep.manifest;
+    let compared: BTreeSet<&str> = manifest.contrasts.iter().map(|one| one.axis.as_str()).collect();
+    let is_fixed: Vec<bool> = manifest
+        .axes
+        .iter()
+        .map(|axis| compared.len() == 1 && !is_with(axis, &compared))
+        .collect();
+    let mut groups: BTreeMap<Vec<&String>, Vec<usize>> = BTreeMap::new();
+    for (at, arm) in arms.iter().enumerate() {
+        let fixed = arm.values.iter().zip(&is_fixed).filter(|(_, is_fixed)| **is_fixed);
+        groups
+            .entry(fixed.map(|(value, _)| value).collect())
+            .or_default()
+            .push(at);
+    }
+    groups.into_values().collect()
+}
+
+/// Whether an axis is one of these, or varies along with one.
+fn is_with(axis: &Axis, axes: &BTreeSet<&str>) -> bool {
+    let with = axis.with.as_deref();
+    axes.contains(axis.path.as_str()) || with.is_some_and(|with| axes.contains(with))
 }
 
 /// What each target of a sweep took each arm.

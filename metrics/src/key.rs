@@ -17,12 +17,12 @@ pub const PREFIXES: [(&str, &str, &str); 3] = [
     (
         "validation_",
         "Validation",
-        "on validation data, which choose settings and train no model",
+        "on validation data: items used to choose settings, not for training",
     ),
     (
         "test_",
         "Test",
-        "on test data, which neither train a model nor choose settings",
+        "on test data: items used neither for training nor to choose settings",
     ),
 ];
 

@@ -40,7 +40,7 @@ fn cut(division: &Division) -> Option<String> {
     let share = 100.0 * division.cut_edges as f64 / division.edges as f64;
     let said = || {
         format!(
-            "{} of {} edges lie in no client's shard ({share:.1} %)",
+            "{} of {} edges join two clients and are in no shard ({share:.1} %)",
             division.cut_edges, division.edges
         )
     };

@@ -1,4 +1,4 @@
-//! The page of two results beside each other: what was asked differently, numbers with differences,
+//! The page of two results beside each other: settings that differ, numbers with differences,
 //! figures in pairs.
 
 use crate::page::{Block, Cell, Column, Page, Table};
@@ -27,7 +27,7 @@ pub(crate) fn runs(a: &RunDir, b: &RunDir, differences: &[Difference]) -> Result
             format!("{}, {}: {}", name_of(&run.path), run.manifest.name, run::about(run))
         })))],
     );
-    page.add("asked", "What was asked differently", asked(differences));
+    page.add("asked", "Settings that differ", asked(differences));
     page.add("answer", "Numbers", vec![Block::Table(numbers(both))]);
     page.add(
         "warnings",
@@ -65,7 +65,7 @@ pub(crate) fn sweeps(a: &SweepDir, b: &SweepDir, differences: &[Difference]) -> 
         format!("{}, {}: {about}", name_of(&of.path), of.manifest.name)
     };
     page.add("runs", "The two", vec![Block::Facts(named(both.map(about)))]);
-    page.add("asked", "What was asked differently", asked(differences));
+    page.add("asked", "Settings that differ", asked(differences));
     page.add("answer", "Numbers by arm", vec![Block::Table(by_arm(both))]);
     let [of_a, of_b] = both.map(findings::warnings);
     page.add("warnings", "Warnings", run::warnings(&marked([of_a?, of_b?])));
@@ -159,7 +159,7 @@ fn values(both: [Option<f64>; 2], written: &dyn Fn(f64) -> String) -> Vec<Cell> 
 }
 
 fn columns(first: &[&str]) -> Vec<Column> {
-    let numbers = ["A", "B", "B less A"].map(Column::number);
+    let numbers = ["A", "B", "B − A"].map(Column::number);
     first.iter().map(|name| Column::text(name)).chain(numbers).collect()
 }
 
@@ -256,7 +256,7 @@ fn messages(both: [&RunDir; 2]) -> Option<Table> {
         std::iter::once(first).chain(sent).chain(wire).collect()
     });
     let rows: Vec<Vec<Cell>> = rows.collect();
-    let heads = ["Sent, A", "Sent, B", "B less A", "Bytes, A", "Bytes, B"].map(Column::number);
+    let heads = ["Sent, A", "Sent, B", "B − A", "Bytes, A", "Bytes, B"].map(Column::number);
     let heads = std::iter::once(Column::text("Kind")).chain(heads);
     (!rows.is_empty()).then(|| Table::new("Messages by kind", heads.collect(), rows, "messages.csv"))
 }

@@ -197,7 +197,7 @@ pub(crate) fn privacy(axes: &[&str], arms: &Arms<'_, PrivacyRow>) -> Option<Tabl
         let rules: Vec<String> = rules.collect();
         let spent = match (row.composition.as_str(), rules.is_empty()) {
             _ if row.releases == 0 => "nothing was released".to_owned(),
-            ("none", _) => "nothing protects".to_owned(),
+            ("none", _) => "sent without protection".to_owned(),
             (rule, true) => format!("{rule} composition"),
             (_, false) => format!("{} at δ = {}", rules.join(", "), digits(row.delta_total)),
         };
@@ -325,7 +325,7 @@ fn facts(run: &RunDir, division: &Division) -> Vec<(String, String)> {
     if division.edges > 0 {
         let share = 100.0 * division.cut_edges as f64 / division.edges as f64;
         facts.push((
-            "Edges in no client's shard".to_owned(),
+            "Edges that join two clients, in no shard".to_owned(),
             format!("{} ({share:.1} %)", count(division.cut_edges)),
         ));
     }

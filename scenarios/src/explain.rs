@@ -166,15 +166,8 @@ impl Place {
 
     /// A field of this place, with the default that it has here, which may differ from that of its
     /// type.
-    fn placed(&self, mut field: Field) -> Field {
-        let whole = self
-            .default
-            .as_ref()
-            .and_then(|whole| Source::new("default", whole).ok());
-        if let Some(here) = whole.as_ref().and_then(|whole| whole.value(field.name)) {
-            field.default = Some(here.to_owned());
-        }
-        field
+    fn placed(&self, field: &Field) -> Field {
+        placed(self.default.as_deref(), field)
     }
 
     /// Its fields, each with what holds it: the place itself or one of its variants. One that
@@ -196,6 +189,17 @@ impl Place {
             _ => {}
         }
         all
+    }
+}
+
+/// A field of a group with the default that it has there: the group's, as a card writes it, may
+/// differ from that of its type.
+pub fn placed(group: Option<&str>, field: &Field) -> Field {
+    let group = group.and_then(|group| Source::new("default", group).ok());
+    let here = group.as_ref().and_then(|group| group.value(field.name));
+    Field {
+        default: here.map(str::to_owned).or_else(|| field.default.clone()),
+        ..field.clone()
     }
 }
 
@@ -239,7 +243,7 @@ impl Search<'_> {
     fn enter(&mut self, holder: &Place, field: Field, rest: &[&str]) {
         let mut place = holder.below(field.name, &field.shape);
         if rest.is_empty() {
-            let (path, source, field) = (place.path, place.source, holder.placed(field));
+            let (path, source, field) = (place.path, place.source, holder.placed(&field));
             self.found.push(Found::Field { path, field, source });
             return;
         }
@@ -253,7 +257,7 @@ impl Search<'_> {
             }
         }
         if parts.is_empty() {
-            place.default = field.default;
+            place.default = holder.placed(&field).default;
             self.descend(&place, rest);
         }
     }

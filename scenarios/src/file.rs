@@ -89,7 +89,9 @@ pub struct SweepFile {
     /// Arms by name: the fields that differ from the card, possibly none, as paths and values like
     /// `--set`. Axes multiply the arms.
     pub arms: BTreeMap<String, BTreeMap<String, Named>>,
-    /// Axes: path of a field and its values; the first axis varies slowest.
+    /// Axes: the path of a field and the values to try, such as
+    /// `{ "strategy.protocol.rounds": [5, 10] }`. Several axes are combined; the first varies
+    /// slowest.
     pub axes: BTreeMap<String, Vec<Named>>,
     /// Axes that vary together, as lists of paths: all take their first values, then their second,
     /// and so on.

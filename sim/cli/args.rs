@@ -74,7 +74,7 @@ pub(crate) enum Command {
     /// Merge shards into one sweep
     #[command(after_help = "Example: folkmoot merge shard-1 shard-2 --out runs/whole")]
     Merge(MergeArgs),
-    /// Measure the processor time of one job of each client, as costs of your own code
+    /// Measure how long a training of your own Python code takes at each client, for virtual time
     #[command(after_help = "Example: folkmoot calibrate my-card.ron --out cost.csv")]
     Calibrate(CalibrateArgs),
     /// Report all problems of cards without running them
@@ -162,8 +162,16 @@ pub(crate) struct CardArgs {
 #[derive(Args, Clone)]
 pub(crate) struct DataArgs {
     /// Folder of data sets [default: the variable FOLKMOOT_DATA, then ./data]
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", value_parser = folder)]
     pub(crate) data: Option<PathBuf>,
+}
+
+/// A folder that exists.
+fn folder(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    path.is_dir()
+        .then_some(path)
+        .ok_or_else(|| "there is no such folder".to_owned())
 }
 
 /// How to run: none of it changes a result.

@@ -1,5 +1,5 @@
-//! `folkmoot check`: are these cards legal, the points of their sweeps, and the files of data that
-//! they name?
+//! `folkmoot check`: are these cards legal, the points of their sweeps, the files of data that they
+//! name, and the shares of clients?
 
 use crate::args::CheckArgs;
 use crate::context::{self, Program};
@@ -7,13 +7,16 @@ use crate::exit::Exit;
 use crate::output::{print, warn};
 use crate::text;
 use folkmoot_graphs::{DataDirs, DataError};
-use folkmoot_scenarios::run::{Failure, load_data};
+use folkmoot_scenarios::run::{Cache, Failure, load, load_data};
 use folkmoot_scenarios::scenario::{self, Scenario};
 use folkmoot_scenarios::sweep::plan;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Arms of a sweep whose data sets are read.
 const MOST_ARMS: usize = 1_000;
+
+/// Generated nodes that are shared out: they take less than a second.
+const MOST_GENERATED: u64 = 50_000;
 
 pub(crate) fn check(program: &Program, args: &CheckArgs) -> Result<(), Exit> {
     let mut bad: Option<Exit> = None;
@@ -38,12 +41,21 @@ fn check_one(program: &Program, card: &str, args: &CheckArgs) -> Result<String, 
     let plan = plan(&scenario, context::VERSION, &program.registry)?;
     let n_points = plan.points.len();
     let dirs = context::card_dirs(&args.data, card);
-    let mut read = BTreeSet::new();
+    let (mut read, mut shared, cache) = (BTreeMap::new(), BTreeSet::new(), Cache::default());
     let n_seeds = plan.manifest.seeds.len().max(1);
     for point in (0..n_points).step_by(n_seeds).take(MOST_ARMS) {
         let scenario = plan.scenario(point)?;
-        if !scenario.dataset().is_generated() && read.insert(scenario.dataset_text().to_owned()) {
-            check_data(card, &scenario, &dirs)?;
+        let (data, partition) = (scenario.dataset_text().to_owned(), scenario.partition_text().to_owned());
+        let dataset = scenario.dataset();
+        let is_there = match dataset.is_generated() {
+            true => dataset.n_generated().is_some_and(|n| n <= MOST_GENERATED),
+            false => match read.get(&data) {
+                Some(is_there) => *is_there,
+                None => *read.entry(data.clone()).or_insert(check_data(card, &scenario, &dirs)?),
+            },
+        };
+        if is_there && shared.insert((data, partition)) {
+            check_shares(card, &scenario, &dirs, &cache)?;
         }
     }
     for doubt in &plan.lints {
@@ -64,21 +76,36 @@ fn size(scenario: &Scenario, n_points: usize) -> String {
     }
 }
 
-/// Reads a data set, if its files are there, and prints the notes of its reader.
-fn check_data(card: &str, scenario: &Scenario, dirs: &DataDirs) -> Result<(), Exit> {
+/// Shares the data out among clients, and makes the world around them.
+fn check_shares(card: &str, scenario: &Scenario, dirs: &DataDirs, cache: &Cache) -> Result<(), Exit> {
+    match load(scenario, dirs, cache, &mut ()) {
+        Ok(_) => Ok(()),
+        Err(Failure::Data(DataError::Missing { what, .. })) => {
+            warn(&format!(
+                "note: {card}: {} was not found, so it is not checked",
+                what.display()
+            ));
+            Ok(())
+        }
+        Err(failure) => Err(Exit::usage(format!("error: {card}: {failure}"))),
+    }
+}
+
+/// Reads a data set, if its files are there, and prints the notes of its reader. Whether they are.
+fn check_data(card: &str, scenario: &Scenario, dirs: &DataDirs) -> Result<bool, Exit> {
     match load_data(scenario, dirs) {
         Ok(dataset) => {
             for note in &dataset.notes {
                 warn(&format!("note: {card}: {}: {note}", dataset.name));
             }
-            Ok(())
+            Ok(true)
         }
         Err(Failure::Data(DataError::Missing { what, .. })) => {
             warn(&format!(
                 "note: {card}: {} was not found, so the data are not checked",
                 what.display()
             ));
-            Ok(())
+            Ok(false)
         }
         Err(failure) => Err(Exit::usage(format!("error: {card}: {failure}"))),
     }

@@ -13,7 +13,7 @@ use folkmoot_metrics::sweep_dir::POINTS;
 use folkmoot_metrics::{Better, Scored, Term, Unit};
 use folkmoot_parts::{Body, Field, Shape, Variant, with_article};
 use folkmoot_scenarios::axis::Described;
-use folkmoot_scenarios::explain::{Found, ending_in, explain as find, parts_of, paths, variants_called};
+use folkmoot_scenarios::explain::{Found, ending_in, explain as find, parts_of, paths, placed, variants_called};
 use folkmoot_scenarios::glossary::{Word, look_up};
 use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::sweep::plan;
@@ -91,7 +91,7 @@ fn alike(texts: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// Words and marks in the output of runs and sweeps.
-const SAID: [(&[&str], &str); 13] = [
+const SAID: [(&[&str], &str); 14] = [
     (
         &["card"],
         "A text file that describes an experiment: question, data set, partition among clients, algorithm, \
@@ -115,7 +115,8 @@ const SAID: [(&[&str], &str); 13] = [
     ),
     (
         &["client_majority"],
-        "A control: the score of predicting, at each client, the most frequent class among its other items.",
+        "A control that learns nothing: for each item of a client it predicts the most frequent class of the client's other \
+         items. Where clients have few items it can score below the majority class.",
     ),
     (
         &["majority_class", "majority"],
@@ -134,18 +135,24 @@ const SAID: [(&[&str], &str); 13] = [
     (
         &["±", "+-", "interval"],
         "The half-width of the 95 % confidence interval of a mean over seeds (Student's t). A difference from a \
-         baseline is paired by seed. With fewer than five seeds, the values of the seeds stand in its place if it would leave \
-         the range of the metric, such as an accuracy above 1.",
+         baseline is paired by seed. With fewer than five seeds, an interval may leave the range of the metric, such as an \
+         accuracy above 1; the table then shows the value of each seed instead of mean ± half-width.",
     ),
     (
         &["•", "best"],
         "Marks the best mean, and every arm that is not significantly worse (paired t test over seeds, p < 0.05 after Holm's \
-         correction).",
+         correction). Not shown where no arm is significantly worse.",
+    ),
+    (
+        &["!"],
+        "Marks an arm of which a run warns, for instance of a model that predicts one class only; the warnings are below \
+         the table of the sweep, and in manifest.json of the run.",
     ),
     (
         &["*", "significant"],
-        "Marks a difference with p < 0.05 in a paired t test over seeds, after Holm's correction for the compared arms, or \
-         that is exactly the same under three seeds or more.",
+        "Marks a significant difference: p < 0.05 in a paired t test over seeds, after Holm's correction for the compared \
+         arms. If the difference is exactly the same under every seed, a t test is impossible; three seeds or more then count \
+         as significant.",
     ),
 ];
 
@@ -424,12 +431,22 @@ fn of_field(program: &Program, path: &str, field: &Field, source: &str) -> Strin
         return with(head, &[table(&["  name", "what it is"], &rows, 2)]);
     }
     let inner = items(&field.shape);
+    let here: Vec<Field> = inner
+        .fields()
+        .into_iter()
+        .map(|one| placed(field.default.as_deref(), one))
+        .collect();
+    let here: Vec<&Field> = here.iter().collect();
     match inner {
         Shape::Choice(all) => with(
             head,
-            &[variants(all), fields(&inner.fields(), "field of variants"), laid(all)],
+            &[
+                variants(all, field.default.as_deref()),
+                fields(&here, "field of variants"),
+                laid(all),
+            ],
         ),
-        _ => with(head, &[fields(&inner.fields(), "field"), sets(inner)]),
+        _ => with(head, &[fields(&here, "field"), sets(inner)]),
     }
 }
 
@@ -508,11 +525,17 @@ fn fields(fields: &[&Field], what: &str) -> String {
     table(&[&format!("  {what}"), "default", "range", "what it is"], &rows, 4)
 }
 
-fn variants(all: &[Variant]) -> String {
+/// With the default of the field that is one of them, which may differ from that of their type.
+fn variants(all: &[Variant], default: Option<&str>) -> String {
+    let default = default.and_then(|text| text.split('(').next());
     let rows: Vec<Vec<String>> = all
         .iter()
         .map(|variant| {
-            let mark = if variant.is_default { " (default)" } else { "" };
+            let mark = if Some(variant.name) == default {
+                " (default)"
+            } else {
+                ""
+            };
             vec![format!("  {}{mark}", variant.name), variant.about.to_owned()]
         })
         .collect();

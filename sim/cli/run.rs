@@ -100,10 +100,13 @@ fn offer_sweep(program: &Program, args: &RunArgs, scenario: &Scenario) {
         }
     };
     let values: Vec<String> = axes.iter().map(value).collect();
-    let is_seed = |set: &&String| set.split_once('=').is_some_and(|(path, _)| path.trim() == "seed");
+    // A sweep sets its seeds and axes itself, and refuses them.
+    let is_swept = |set: &&String| {
+        let path = set.split_once('=').map(|(path, _)| path.trim());
+        path.is_some_and(|path| path == "seed" || axes.iter().any(|axis| axis.overrides(path).is_some()))
+    };
     let card = CardArgs {
-        // A sweep has seeds of its own.
-        set: args.card.set.iter().filter(|set| !is_seed(set)).cloned().collect(),
+        set: args.card.set.iter().filter(|set| !is_swept(set)).cloned().collect(),
         ..args.card.clone()
     };
     warn(&format!(

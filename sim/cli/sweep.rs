@@ -356,8 +356,8 @@ fn refuse_overridden(settings: &[String], scenario: &Scenario) -> Result<(), Exi
                 false => "sweep.arms".to_owned(),
             };
             return Err(Exit::usage(format!(
-                "error: --set {path}: the sweep sets {by} anew at every point, so that this would come to nothing\n  set {place} instead, or \
-                 write --set 'sweep=()' before it to sweep over nothing but seeds"
+                "error: --set {path}: the sweep itself sets {by} in every run, so this value would never be used\n\
+                 help: set {place} instead; or write --set 'sweep=()' before it, for runs that differ in their seeds alone"
             )));
         }
     }

@@ -13,6 +13,8 @@ const ARM: usize = 40;
 const GAP: usize = 2;
 /// So many findings are printed.
 const MOST_FINDINGS: usize = 3;
+/// With so many seeds every mean has an interval.
+const SEEDS_FOR_INTERVALS: usize = 5;
 /// Before the number of an arm that is among the best.
 const BEST: &str = "• ";
 
@@ -204,15 +206,46 @@ fn legend(sweep: &SweepDir, said: &[String]) -> String {
             "No difference is significant"
         };
         let test = format!(
-            "{mark} (paired t test over seeds, p < 0.05 after Holm's correction for the compared arms; or, \
-             without a test, exactly the same difference under each of three seeds or more). Intervals are not corrected."
+            "{mark} (paired t test over seeds, p < 0.05 after Holm's correction for the compared arms). \
+             Intervals are not corrected."
         );
         lines.push(text::wrapped(&test, "", "   "));
+        // Its cell has no half-width.
+        if said.iter().any(|block| has_exact(block)) {
+            let rule = "A difference that is exactly the same under three seeds or more counts as significant; it has no t test.";
+            lines.push(text::wrapped(rule, "   ", "   "));
+        }
     }
     if says(BEST) {
         lines.push("•: best, or not significantly worse (paired t test, p < 0.05 after Holm's correction).".to_owned());
     }
+    if says("  @") {
+        lines.push("@NAME: the same metric of a control, which `explain NAME` describes.".to_owned());
+    }
+    if sweep.manifest.seeds.len() < SEEDS_FOR_INTERVALS && said.iter().skip(2).any(|block| has_seeds(block)) {
+        lines.push("Several values in a cell: one per seed, where ± would leave the range of the metric.".to_owned());
+    }
     lines.join("\n")
+}
+
+/// Whether a cell is marked as significant and has no half-width.
+fn has_exact(block: &str) -> bool {
+    let cells = block.lines().flat_map(|line| line.split("  "));
+    cells
+        .into_iter()
+        .any(|cell| cell.ends_with(" *") && !cell.contains('±'))
+}
+
+/// Whether a cell has the values of several seeds.
+fn has_seeds(block: &str) -> bool {
+    let is_number = |text: &str| {
+        text.trim_start_matches(BEST)
+            .chars()
+            .next()
+            .is_some_and(|c| c.is_ascii_digit())
+    };
+    let mut cells = block.lines().flat_map(|line| line.split("  ")).map(str::trim);
+    cells.any(|cell| cell.contains(", ") && cell.split(", ").all(is_number))
 }
 
 fn arrow(better: Option<Better>) -> &'static str {
@@ -337,7 +370,7 @@ fn columns(sweep: &SweepDir, arms: &[Arm<'_>], (found, baseline): (&[Finding], O
         columns.push(Column {
             head: match &column.reference {
                 None => column.name.clone() + arrow(column.better),
-                Some((_, label)) => format!("… {label}"),
+                Some((_, label)) => format!("@{label}"),
             },
             is_measured: column.reference.is_none(),
             cells: column.cells.iter().enumerate().map(cell).collect(),

@@ -232,7 +232,7 @@ fn of_target(sweep: &SweepDir, metric: &str) -> (String, Unit) {
     let target = Target::of_name(metric, base(metric));
     let to = target.map_or(String::new(), |target| {
         let term = sweep.manifest.terms.get(base(&target.score));
-        format!(" to {} {}", small(term, &target.score), target.value)
+        format!(" to reach {} {}", small(term, &target.score), target.value)
     });
     (format!("{words}{to}"), unit)
 }
@@ -495,7 +495,7 @@ pub fn sentences(found: &[Finding], most: usize) -> Vec<String> {
             let after = others.iter().map(|finding| finding.after_correction()).max();
             let after = after.unwrap_or_default();
             format!(
-                "No significant difference from {against}{after} ({seeds}): {}.",
+                "No significant difference from {against}{after} ({seeds}) in these metrics: {}.",
                 words.join("; ")
             )
         }
@@ -507,10 +507,10 @@ pub fn sentences(found: &[Finding], most: usize) -> Vec<String> {
     said
 }
 
-/// Of the arms that have a number, those that are not significantly worse than the best: by paired
-/// differences over common seeds, after Holm's correction. None where no value is better, one arm
-/// has it, or every arm is among them.
-pub fn best(arms: &[Arm<'_>], metric: &str, better: Option<Better>) -> Vec<usize> {
+/// Of those `among` the arms that have a number, those that are not significantly worse than the
+/// best: by paired differences over common seeds, after Holm's correction. None where no value is
+/// better, one arm has it, or every arm is among them.
+pub fn best(arms: &[Arm<'_>], among: &[usize], metric: &str, better: Option<Better>) -> Vec<usize> {
     let Some(better) = better else {
         return Vec::new();
     };
@@ -518,10 +518,9 @@ pub fn best(arms: &[Arm<'_>], metric: &str, better: Option<Better>) -> Vec<usize
         let number = |row: &&PointRow| Some((row.seed, *row.summary.get(metric)?));
         arm.rows.iter().filter_map(number).collect()
     };
-    let all: Vec<(usize, BTreeMap<u64, f64>)> = arms
+    let all: Vec<(usize, BTreeMap<u64, f64>)> = among
         .iter()
-        .map(numbers)
-        .enumerate()
+        .map(|at| (*at, numbers(&arms[*at])))
         .filter(|(_, numbers)| !numbers.is_empty() && numbers.values().all(|x| x.is_finite()))
         .collect();
     let mean = |numbers: &BTreeMap<u64, f64>| Spread::of(&numbers.values().copied().collect::<Vec<_>>()).mean;

@@ -151,7 +151,7 @@ def test_options_are_handed_on(folder: Path) -> None:
 
 def test_what_a_run_warns_of_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"warnings": ["nothing was learned"]}')
-    monkeypatch.setattr("folkmoot._made", lambda *_: tmp_path)
+    monkeypatch.setattr("folkmoot.made", lambda *_: tmp_path)
     with pytest.warns(UserWarning, match="nothing was learned") as warned:
         folkmoot.run("fed-avg/tiny")
     assert [warning.filename for warning in warned] == [__file__]
@@ -284,7 +284,7 @@ def test_event_files_have_the_same_name_and_bytes_whenever_they_are_made(tmp_pat
 
 @pytest.mark.parametrize("form, there", [("parquet", "scores.parquet"), ("tensorboard", "board")])
 def test_the_program_names_the_command_that_works(tmp_path: Path, sweep: folkmoot.Sweep, form: str, there: str) -> None:
-    command = [folkmoot._program(), "export", os.path.relpath(sweep.path, tmp_path), f"--{form}"]
+    command = [folkmoot.program.program(), "export", os.path.relpath(sweep.path, tmp_path), f"--{form}"]
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert said.returncode == 2
     python, *rest = shlex.split(said.stderr.split("\nhelp: ")[1])

@@ -231,11 +231,11 @@ def test_no_library_is_imported_that_the_object_is_not_of(tmp_path: Path) -> Non
 def test_a_graph_is_run_and_its_set_is_named_by_its_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: List[List[str]] = []
 
-    def call(*args: str) -> str:
+    def call(*args: str, on_event: Any = None) -> str:
         calls.append(list(args))
         raise folkmoot.FolkmootError("not run")
 
-    monkeypatch.setattr(folkmoot, "_call", call)
+    monkeypatch.setattr(folkmoot.program, "call", call)
     monkeypatch.chdir(tmp_path)
     data = {"edge_index": ENDS, "y": [0, 1, 1]}
     for make in (folkmoot.run, folkmoot.sweep, folkmoot.run):

@@ -126,7 +126,7 @@ def test_the_program_knows_the_archive_by_its_fingerprint(tmp_path: Path) -> Non
     made = f'Planetoid(file: (path: "planetoid/cora.npz"), fingerprint: "{FINGERPRINT}")'
     table = f'[(name: "Cora", about: "a", source: "b", licence: "c", made: {made})]'
     (tmp_path / "table.ron").write_text(table)
-    said = folkmoot._call("data", "fetch", "Cora", "--data", str(tmp_path), "--sources", str(tmp_path / "table.ron"))
+    said = folkmoot.program.call("data", "fetch", "Cora", "--data", str(tmp_path), "--sources", str(tmp_path / "table.ron"))
     assert "planetoid/cora.npz: exists, fingerprint verified" in said
 
 

@@ -34,7 +34,7 @@ use gossip::Topology;
 pub fn about((model, training, protocol): (&Model, &Training, &Protocol), split: &Split, own: &[Term]) -> About {
     About {
         rounds: Some(protocol.rounds),
-        lints: [training.lints(), protocol.lints(model.hidden)].concat(),
+        lints: [training.lints(), split.lints(), protocol.lints(model.hidden)].concat(),
         terms: [
             folkmoot_rounds::TERMS,
             classifier::TERMS,

@@ -71,8 +71,8 @@ pub enum Model {
     /// SGNN with embeddings normalised to length 1 and Laplace noise calibrated to ε, which the
     /// paper's noise is not. The cosine ignores length.
     SgnnPrivate {
-        /// Privacy budget ε of one message, for one graph against any other; the noise scale is `2
-        /// √d / epsilon`.
+        /// Privacy budget ε of one message; neighbouring inputs are any two graphs. The noise scale
+        /// is `2 √d / epsilon`.
         #[component(default = 100.0, above = 0, in = 1e-3..=1e9)]
         epsilon: f64,
         /// Whether training uses this noise too: one draw per graph and step.

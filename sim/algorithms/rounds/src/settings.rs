@@ -62,8 +62,8 @@ pub enum Weighting {
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Aggregation {
-    /// After all updates of the round's cohort have arrived, or at the deadline. Later updates are
-    /// dropped.
+    /// Aggregates when all updates of the round's cohort have arrived, or at the deadline. Later
+    /// updates are dropped.
     #[default]
     Synchronous,
     /// Aggregates as soon as `size` updates have arrived, however stale (FedBuff: Nguyen et al.
@@ -78,9 +78,10 @@ pub enum Aggregation {
     },
     /// Asynchronously, one update at a time: `x ← (1 − a) x + a y`, where `a` is `share` times the
     /// discount (FedAsync: Xie et al. 2019, algorithm 1). The paper's proximal term is
-    /// `training.fedprox_mu`. Clients are selected as in `Buffered`. In contrast, `Buffered` with
-    /// size 1 adds the update's change to the current model. With a compressed uplink, the change
-    /// is added to the model that the client received, which the server keeps.
+    /// `training.fedprox_mu`. Clients are selected as in `Buffered`. `y` is the client's model; with
+    /// a compressed uplink it is the model that the client received, which the server keeps, plus
+    /// the decoded change. `Buffered` with size 1 is another method: it adds the change to the
+    /// current model.
     Mixed {
         /// Mixing weight of a fresh update, alpha in the paper.
         #[component(default = 0.6, above = 0, at_most = 1)]

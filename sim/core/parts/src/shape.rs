@@ -141,9 +141,9 @@ impl Shape {
             Shape::Text => "a text".to_owned(),
             Shape::Free => "a number, a flag, a text, or a list of these".to_owned(),
             Shape::Optional(inner) => format!("{}, or None", inner.words()),
-            Shape::List(inner) => format!("a list, each {}", inner.words()),
+            Shape::List(inner) => format!("a list; each item: {}", inner.words()),
             Shape::Tuple(all) => format!("({})", all.iter().map(Shape::words).collect::<Vec<_>>().join(", ")),
-            Shape::Map(inner) => format!("a map of names, each to {}", inner.words()),
+            Shape::Map(inner) => format!("a map of names; each value: {}", inner.words()),
             Shape::Fields(_) => "fields in parentheses".to_owned(),
             Shape::Choice(variants) => {
                 let names: Vec<&str> = variants.iter().map(|variant| variant.name).collect();
@@ -152,7 +152,7 @@ impl Shape {
                     _ => names.join(""),
                 }
             }
-            Shape::Named => "a name, with its fields".to_owned(),
+            Shape::Named => "any value that the card takes there".to_owned(),
             Shape::Component(what) => format!("{}, by its name and fields", with_article(what)),
         }
     }

@@ -487,6 +487,11 @@ pub trait DataSource: Send + Sync {
     /// or built in.
     fn is_generated(&self) -> bool;
 
+    /// How many nodes are drawn at most, where that is known. Default: it is not.
+    fn n_generated(&self) -> Option<u64> {
+        None
+    }
+
     /// Reads or draws them.
     ///
     /// # Errors
@@ -502,6 +507,10 @@ pub trait DataSource: Send + Sync {
 impl DataSource for DatasetSpec {
     fn name(&self) -> String {
         DatasetSpec::name(self)
+    }
+
+    fn n_generated(&self) -> Option<u64> {
+        DatasetSpec::n_generated(self)
     }
 
     fn is_generated(&self) -> bool {
@@ -554,17 +563,31 @@ impl DatasetSpec {
     /// Whether the graph is drawn from the stream given to [`load`](Self::load), rather than read
     /// or built in.
     pub fn is_generated(&self) -> bool {
-        matches!(
-            self,
-            DatasetSpec::DcSbm { .. }
-                | DatasetSpec::ContextualSbm { .. }
-                | DatasetSpec::BarabasiAlbert { .. }
-                | DatasetSpec::ErdosRenyi { .. }
-                | DatasetSpec::WattsStrogatz { .. }
-                | DatasetSpec::Rmat { .. }
-                | DatasetSpec::GraphClasses { .. }
-                | DatasetSpec::ControlFlow { .. }
-        )
+        self.n_generated().is_some()
+    }
+
+    /// Nodes that are drawn, at most; `None` for what is read or built in.
+    pub fn n_generated(&self) -> Option<u64> {
+        let product = |all: &[u32]| all.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul);
+        match *self {
+            DatasetSpec::DcSbm { n_nodes, .. }
+            | DatasetSpec::ContextualSbm { n_nodes, .. }
+            | DatasetSpec::BarabasiAlbert { n_nodes, .. }
+            | DatasetSpec::ErdosRenyi { n_nodes, .. }
+            | DatasetSpec::WattsStrogatz { n_nodes, .. }
+            | DatasetSpec::Rmat { n_nodes, .. } => Some(n_nodes.into()),
+            DatasetSpec::GraphClasses {
+                n_graphs, max_nodes, ..
+            } => Some(product(&[n_graphs, max_nodes])),
+            DatasetSpec::ControlFlow {
+                n_functions,
+                n_nodes,
+                n_compilers,
+                n_levels,
+                ..
+            } => Some(product(&[n_functions, n_nodes.1, n_compilers, n_levels])),
+            _ => None,
+        }
     }
 
     /// What ties several settings, or is no range.

@@ -355,6 +355,19 @@ impl Split {
             rules.require(fits, "validation", rule);
         }
     }
+
+    /// What is allowed and hardly meant; a strategy's parameters hold it as `split`.
+    pub fn lints(&self) -> Vec<Broken> {
+        let sum = match *self {
+            Split::Shares { train, validation } | Split::Common { train, validation } => train + validation,
+            _ => return Vec::new(),
+        };
+        let lint = Broken {
+            path: "split".to_owned(),
+            rule: "train and validation add up to 1, so no item is left to test; lower one of them".to_owned(),
+        };
+        if sum >= 1.0 - 1e-12 { vec![lint] } else { Vec::new() }
+    }
 }
 
 impl Training {

@@ -10,7 +10,6 @@
 
 mod layout;
 
-use folkmoot_metrics::words::counted;
 use std::path::{Path, PathBuf};
 
 use super::classes::{self, Class};
@@ -348,10 +347,12 @@ impl Nodes {
 /// Notes ids that never occur and became nodes all the same.
 fn note_gaps(dataset: &mut Dataset, (first_id, least, largest): (u64, u64, u64), n_ids: u64) {
     if least > first_id {
-        let n = least - first_id;
+        let added = match least - first_id {
+            1 => format!("node {first_id} was"),
+            _ => format!("nodes {first_id} to {} were", least - 1),
+        };
         dataset.notes.push(format!(
-            "ids start at {least}, which leaves {} below it without an edge; set `first_id: {least}` if nodes are counted from {least}",
-            counted(n as usize, "node")
+            "ids start at {least}, so {added} added without edges; set `first_id: {least}` if nodes are counted from {least}"
         ));
     }
     let gaps = largest - least + 1 - n_ids;

@@ -119,8 +119,7 @@ fn notes_of(content: &str, options: &EdgeListOptions) -> Vec<String> {
 
 #[test]
 fn ids_that_never_occur_are_noted_with_the_way_out() {
-    let start =
-        "ids start at 1, which leaves 1 node below it without an edge; set `first_id: 1` if nodes are counted from 1";
+    let start = "ids start at 1, so node 0 was added without edges; set `first_id: 1` if nodes are counted from 1";
     let one_based = "1 2\n2 3\n3 1\n3 4\n";
     assert_eq!(notes_of(one_based, &plain()), [start, "1 nodes have no edge"]);
     assert_eq!(

@@ -1,0 +1,108 @@
+"""The functions that a notebook has besides run and sweep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Dict, List
+
+import folkmoot
+import numpy
+import pytest
+
+ROUNDS = {"strategy.protocol.rounds": 3}
+SWEEP = {"sweep.axes": {"strategy.protocol.rounds": [1, 2]}, "sweep.baseline": '"1"', "sweep.seeds": [1]}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("calls")
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> folkmoot.Run:
+    return folkmoot.run("fed-avg/tiny", set=ROUNDS, out=folder / "run", threads=1)
+
+
+@pytest.fixture(scope="module")
+def sweep(folder: Path) -> folkmoot.Sweep:
+    return folkmoot.sweep("fed-avg/tiny", set=SWEEP, out=folder / "sweep", threads=1)
+
+
+def test_events_come_while_the_program_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told: List[Dict[str, Any]] = []
+
+    def watch(event: Dict[str, Any]) -> None:
+        told.append(event)
+        folkmoot.progress(event)
+
+    made = folkmoot.run("fed-avg/tiny", set=ROUNDS, out=folder / "told", on_event=watch)
+    rounds = [event["round"] for event in told if event["event"] == "round"]
+    assert rounds == [0, 1, 2]
+    assert [event["event"] for event in (told[0], told[-1])] == ["start", "end"]
+    scores = [event["value"] for event in told if event["event"] == "score"]
+    assert scores == [float(value) for value in made.scores["value"]]
+    assert capsys.readouterr().err.splitlines()[-1] == f"{folder / 'told'}: done"
+
+
+def test_an_exception_in_a_callback_stops_the_program(folder: Path) -> None:
+    def watch(event: Dict[str, Any]) -> None:
+        if event["event"] == "round":
+            raise ValueError("enough")
+
+    with pytest.raises(ValueError, match="enough"):
+        folkmoot.run("fed-avg/tiny", set={"strategy.protocol.rounds": 100_000}, out=folder / "stopped", on_event=watch)
+
+
+def test_results_are_used_again_and_sweeps_completed(folder: Path, run: folkmoot.Run, sweep: folkmoot.Sweep) -> None:
+    again = folkmoot.run("fed-avg/tiny", set=ROUNDS, out=run.path, reuse=True)
+    assert again.manifest == run.manifest
+    with pytest.raises(folkmoot.FolkmootError, match="its card differs"):
+        folkmoot.run("fed-avg/tiny", out=run.path, reuse=True)
+    whole = folkmoot.sweep("fed-avg/tiny", set=SWEEP, out=folder / "missing", only_missing=False, threads=1)
+    assert [one.summary for one in whole.runs] == [one.summary for one in sweep.runs]
+
+
+def test_a_result_is_verified_compared_reported_and_drawn(folder: Path, run: folkmoot.Run, sweep: folkmoot.Sweep) -> None:
+    folkmoot.verify(run.path)
+    same = folkmoot.compare(run.path, run.path)
+    assert same and same.same
+    other = folkmoot.run("fed-avg/tiny", set=ROUNDS, seed=2, out=folder / "other")
+    differs = folkmoot.compare(run.path, other.path)
+    assert not differs and "seed" in differs.text
+    with pytest.raises(folkmoot.FolkmootError):
+        folkmoot.compare(run.path, folder / "nowhere")
+    assert folkmoot.report(run.path, out=folder / "page.html") == folder / "page.html"
+    assert (folder / "page.html").stat().st_size > 10_000
+    files = folkmoot.plot(run.path, only="cumulative-bytes", width=84)
+    assert all(path.exists() for path in files) and len(files) == 2
+    with pytest.raises(folkmoot.FolkmootError, match="has no figure nothing"):
+        run.figure("nothing")
+    assert run.figure("cumulative-bytes")._repr_svg_().lstrip().startswith("<")
+
+
+def test_a_notebook_shows_the_question_the_table_and_a_figure(run: folkmoot.Run, sweep: folkmoot.Sweep) -> None:
+    assert "result hash" in str(run) and "<pre>" in run._repr_html_()
+    shown = sweep._repr_html_()
+    assert "<table>" in shown and "<svg" in shown
+    assert "\\begin{tabular}" in sweep.to_latex()
+
+
+def test_every_table_of_a_run_is_a_frame(run: folkmoot.Run) -> None:
+    for name in ("absences", "partition", "client_scores", "controls"):
+        frame = getattr(run, name)
+        assert len(frame.columns) > 2, name
+    assert set(run.controls["control"]) >= {"majority_class"}
+
+
+def test_clients_of_nodes_are_given_as_an_array(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    rng = numpy.random.default_rng(1)
+    data = {"edge_index": rng.integers(0, 30, (2, 90)), "x": rng.normal(size=(30, 4)).astype("float32"), "y": numpy.arange(30) % 3}
+    card = """(partition: Iid(n_clients: 2), dataset: Karate, strategy: FedAvg(protocol: (rounds: 2),
+        split: Shares(train: 0.6, validation: 0.1)))"""
+    made = folkmoot.run(card, data=data, partition=numpy.arange(30) // 10, out="given")
+    assert sorted(set(made.clients["client"])) == [0, 1, 2]
+    cut = folkmoot.run(card, data=data, partition="Iid(n_clients: 5)", out="cut")
+    assert len(set(cut.clients["client"])) == 5
+    with pytest.raises(folkmoot.FolkmootError, match="partition"):
+        folkmoot.run(card, partition=[0, 1], out="none")
