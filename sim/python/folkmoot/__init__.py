@@ -31,17 +31,32 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
 
 from .app import Context, Facts, Metric, Shard, Update, evaluate, initial, measured, train
 from .notebook import App, stored
+from .server import Aggregate, Clients, ClientUpdate, aggregate, select
+from .strategy import SERVER, Down, Event, Gaussian, Laplace, Participant, Peer, Strategy, Up
 
 __all__ = [
+    "SERVER",
+    "Aggregate",
+    "ClientUpdate",
+    "Clients",
     "Context",
+    "Down",
+    "Event",
     "Facts",
     "FolkmootError",
     "Frame",
+    "Gaussian",
+    "Laplace",
     "Metric",
+    "Participant",
+    "Peer",
     "Run",
     "Shard",
+    "Strategy",
     "Sweep",
+    "Up",
     "Update",
+    "aggregate",
     "evaluate",
     "frames",
     "initial",
@@ -52,6 +67,7 @@ __all__ = [
     "ron",
     "run",
     "save",
+    "select",
     "sweep",
     "train",
 ]

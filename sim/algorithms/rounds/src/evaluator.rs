@@ -211,7 +211,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>, T: RoundEvaluator<R, P, X>> 
         self.0.scores(&RoundEnd::of(end), sheet);
     }
 
-    /// In synchronous rounds, so many as are asked on average, if nobody is away.
+    /// In synchronous rounds, so many as are asked on average, if nobody is away; unknown where the
+    /// trainer selects clients.
     fn expected_messages(
         &self,
         rounds: &Rounds<R, P, X>,
@@ -244,6 +245,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>, T: RoundEvaluator<R, P, X>> 
             name if name == P::Extra::NAME => rounds.brings_extra(round) && !packs_extra,
             _ => rounds.brings_extra(round) && packs_extra,
         };
-        (expected && !rounds.is_buffered()).then_some(asked)
+        let is_known = !rounds.is_buffered() && rounds.trainer().selection().is_none();
+        (expected && is_known).then_some(asked)
     }
 }
