@@ -1,7 +1,7 @@
 //! The shape of a card: every field, its default, range and unit.
 
 use crate::algorithm::Keep;
-use folkmoot_engine::world::{CohortSpec, DropoutSpec, OutageSpec};
+use folkmoot_engine::world::{DropoutSpec, OutageSpec};
 use folkmoot_parts::{Shape, Value, component};
 use ron::value::RawValue;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,8 @@ pub struct ScenarioFile {
     /// Dropout of clients during a round.
     pub dropout: DropoutSpec,
     /// Client selection per round.
-    pub cohort: CohortSpec,
+    #[component(default = Named::of("All"))]
+    pub cohort: Named,
     /// Round deadline in virtual time; without it the server waits for all selected clients.
     #[component(above = 0, at_most = 1e12, unit = "ms")]
     pub deadline_ms: Option<f64>,

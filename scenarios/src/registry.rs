@@ -12,7 +12,7 @@ use crate::glossary::Glossary;
 use crate::text::{self, Problems};
 use folkmoot_codecs::{self as codecs, Codec};
 use folkmoot_engine::prelude::Term;
-use folkmoot_engine::world::{self, Availability, Devices, Network};
+use folkmoot_engine::world::{self, Availability, ClientSelection, CohortSpec, Devices, Network};
 use folkmoot_graphs::{DataSource, DatasetSpec, PartitionSpec, Partitioner};
 use folkmoot_parts::{Component, ComponentType, Holds, Shape};
 use folkmoot_traces::{self as traces, Model, Whole};
@@ -27,6 +27,7 @@ pub struct Registry {
     networks: Axis<dyn Model<dyn Network>>,
     devices: Axis<dyn Model<dyn Devices>>,
     availabilities: Axis<dyn Model<dyn Availability>>,
+    selections: Axis<dyn ClientSelection>,
     inner: Vec<InnerAxis>,
     glossaries: Vec<Glossary>,
     /// What numbers of parts inside settings mean, by the kind of the part.
@@ -152,6 +153,7 @@ impl Registry {
             networks: Axis::new("network", "network"),
             devices: Axis::new("devices", "model of devices"),
             availabilities: Axis::new("availability", "availability"),
+            selections: Axis::new("cohort", "client selection"),
             inner: Vec::new(),
             glossaries: Vec::new(),
             terms_inside: Vec::new(),
@@ -199,6 +201,8 @@ impl Registry {
         self.add_availability::<world::availability::OnOff>()?;
         self.add_availability::<world::availability::Diurnal>()?;
         self.add_made_availability::<traces::Flash>()?;
+        self.selections.add_variants::<CohortSpec>(|spec| Box::new(spec))?;
+        self.add_selection::<world::PowerOfChoice>()?;
         self.add_component::<dyn Codec, codecs::Plain>()?;
         self.add_component::<dyn Codec, codecs::Half>()?;
         self.add_component::<dyn Codec, codecs::Bfloat>()?;
@@ -318,6 +322,8 @@ impl Registry {
         add_dataset, datasets: datasets of DataSource;
         /// Adds a way to share data out.
         add_partition, partitions: partitions of Partitioner;
+        /// Adds a way to select the clients of a round.
+        add_selection, selections: selections of ClientSelection;
     }
 
     adds_model! {
@@ -375,7 +381,8 @@ impl Registry {
             .networks
             .parts()
             .chain(self.devices.parts())
-            .chain(self.availabilities.parts());
+            .chain(self.availabilities.parts())
+            .chain(self.selections.parts());
         let data = self.datasets.parts().chain(self.partitions.parts());
         let inside = self.inner.iter().flat_map(Axis::parts);
         self.strategies.parts().chain(data).chain(world).chain(inside)

@@ -12,7 +12,7 @@ use crate::summary::TERMS;
 use crate::swept::{self, Swept};
 use crate::text::{Problems, Source, apply, formed, quoted_part, recover, suggest, variant_of};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::{Availability, Devices, Network, Stop};
+use folkmoot_engine::world::{Availability, ClientSelection, Devices, Network, Stop};
 use folkmoot_graphs::{DataSource, Partitioner};
 use folkmoot_metrics::figures::{FIGURES, figures_called};
 use folkmoot_metrics::term::find;
@@ -34,6 +34,7 @@ pub struct Scenario {
     network: Picked<dyn Model<dyn Network>>,
     devices: Picked<dyn Model<dyn Devices>>,
     availability: Picked<dyn Model<dyn Availability>>,
+    cohort: Picked<dyn ClientSelection>,
     axes: Vec<Swept>,
     contrasts: Vec<Contrast>,
     targets: Vec<Target>,
@@ -99,6 +100,8 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     );
     let availability = ("availability", &mut file.availability);
     let availability = pick(registry, registry.availabilities(), source, availability, &mut problems);
+    let cohort = ("cohort", &mut file.cohort);
+    let cohort = pick(registry, registry.selections(), source, cohort, &mut problems);
     let strategy = strategy.map(|strategy| strategy.build());
     let swept = swept::read(source, &file.sweep, &mut problems);
     let compared = match &swept {
@@ -127,8 +130,8 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
         );
     }
     let system = strategy.zip(dataset).zip(partition);
-    let Some((((strategy, dataset), partition), ((network, devices), availability))) =
-        system.zip(network.zip(devices).zip(availability))
+    let Some((((strategy, dataset), partition), ((network, devices), (availability, cohort)))) =
+        system.zip(network.zip(devices).zip(availability.zip(cohort)))
     else {
         return Err(problems);
     };
@@ -166,6 +169,7 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
         network,
         devices,
         availability,
+        cohort,
         axes,
         contrasts: compared,
         targets,
@@ -386,7 +390,7 @@ impl Scenario {
             devices: self.devices.build().make(shelf).map_err(of("devices"))?,
             availability: self.file.outages.over(availability, shelf.n_clients()),
             dropout: self.file.dropout,
-            cohort: self.file.cohort,
+            cohort: self.cohort.build(),
             deadline: self.file.deadline_ms.map(SimSpan::from_millis),
             horizon: self.file.horizon_s.map_or(SimSpan::FOREVER, SimSpan::from_secs),
             stop: Stop {
@@ -416,7 +420,7 @@ impl Scenario {
     pub fn check_clients(&self, n_clients: u32) -> Result<(), Problems> {
         let mut problems = Problems::new(&self.source);
         let mut rules = Rules::default();
-        rules.at("cohort", |rules| self.file.cohort.check_clients(n_clients, rules));
+        rules.at("cohort", |rules| self.cohort.build().check_clients(n_clients, rules));
         for broken in rules.into_broken() {
             problems.push_at(&broken.path, broken.rule);
         }

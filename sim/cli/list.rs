@@ -53,6 +53,7 @@ pub(crate) fn list(program: &Program, words: &[String]) -> Result<(), Exit> {
         parts("networks", registry.networks(), &topic),
         parts("devices", registry.devices(), &topic),
         parts("availability", registry.availabilities(), &topic),
+        parts("client selection", registry.selections(), &topic),
     ];
     let inside = registry
         .inside()

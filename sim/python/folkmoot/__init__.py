@@ -22,19 +22,34 @@ from .app import Context, Facts, Metric, Shard, Update, evaluate, initial, measu
 from .notebook import App, stored
 from .program import AnyPath, FolkmootError, OnEvent, call, made, part, quoted, ron, started
 from .results import Figure, Frame, Run, Sweep, frames
+from .server import Aggregate, Clients, ClientUpdate, aggregate, select
+from .strategy import SERVER, Down, Event, Gaussian, Laplace, Participant, Peer, Strategy, Up
 
 __all__ = [
+    "SERVER",
+    "Aggregate",
+    "ClientUpdate",
+    "Clients",
     "Comparison",
     "Context",
+    "Down",
+    "Event",
     "Facts",
     "Figure",
     "FolkmootError",
     "Frame",
+    "Gaussian",
+    "Laplace",
     "Metric",
+    "Participant",
+    "Peer",
     "Run",
     "Shard",
+    "Strategy",
     "Sweep",
+    "Up",
     "Update",
+    "aggregate",
     "compare",
     "evaluate",
     "frames",
@@ -50,6 +65,7 @@ __all__ = [
     "ron",
     "run",
     "save",
+    "select",
     "sweep",
     "train",
     "verify",

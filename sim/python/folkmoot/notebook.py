@@ -21,8 +21,8 @@ def stored(app: App) -> str:
         return os.path.abspath(os.fspath(app))
     functions: Dict[str, Any] = {name: value for name, value in app.items() if callable(value) and hasattr(value, MARK)}
     kinds = sorted(getattr(value, MARK)[0] for value in functions.values())
-    if "train" not in kinds or "initial" not in kinds:
-        raise ValueError(f"app: needs functions with @fm.initial and @fm.train, got {', '.join(kinds) or 'none'}")
+    if not {"train", "initial"} <= set(kinds) and "strategy" not in kinds:
+        raise ValueError(f"app: needs functions with @fm.initial and @fm.train, or a class of fm.Strategy, got {', '.join(kinds) or 'none'}")
     try:
         import cloudpickle
     except ImportError:

@@ -29,11 +29,14 @@ from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Seque
 import numpy as np
 
 from . import app as api
+from . import server, strategy
 from .wire import DTYPES, PROTOCOL, Array, Channel, Region, numpy_to_torch, pack, torch_to_numpy, unpack
 
 #: The largest whole number up to which f32 holds all.
 _MOST = 2**24
 _SHARDS = b"FKSHARD1"
+#: Requests that other modules answer.
+_OTHERS = {**server.REQUESTS, **strategy.REQUESTS}
 
 
 class Refused(Exception):
@@ -65,10 +68,22 @@ class _SetUpTorch(importlib.abc.MetaPathFinder):
         return spec
 
 
+_CALLED = {"strategy": "class of fm.Strategy"}
+
+
+def _other_component(functions: Mapping[str, Any]) -> str:
+    """Which component of cards runs these functions, for the end of an error."""
+    if "strategy" in functions:
+        return "; it has a class of fm.Strategy: write strategy: PythonStrategy(app: ...)"
+    if "train" in functions:
+        return "; it has a function with @fm.train: write strategy: Python(app: ...)"
+    return ""
+
+
 class App:
     """An app's functions, by kind."""
 
-    def __init__(self, path: str, config: Mapping[str, Any], device: str, deterministic: bool) -> None:
+    def __init__(self, path: str, config: Mapping[str, Any], device: str, deterministic: bool, needs: Sequence[str]) -> None:
         self.config, self.device = dict(config), device
         sys.meta_path.insert(0, _SetUpTorch(deterministic))
         if path.endswith(".pkl"):
@@ -99,10 +114,10 @@ class App:
                 other = self.functions[kind][0].__name__
                 raise Refused(f"{path} has two functions with @fm.{kind}: {other} and {name}; keep one")
             self.functions[kind] = (value, options)
-        for kind in ("initial", "train"):
+        for kind in needs:
             if kind not in self.functions:
-                raise Refused(f"{path} has no function with @fm.{kind}")
-        cost = self.functions["train"][1]["cost"]
+                raise Refused(f"{path} has no {_CALLED.get(kind, f'function with @fm.{kind}')}{_other_component(self.functions)}")
+        cost = self.functions["train"][1]["cost"] if "train" in self.functions else None
         self.measured = cost.read(self.folder) if isinstance(cost, api.Measured) else None
 
     def describe(self) -> Dict[str, Any]:
@@ -110,7 +125,7 @@ class App:
         is_cuda = self.device != "cpu"
         level = os.environ.get("ATEN_CPU_CAPABILITY", "default")
         return {
-            "functions": {kind: {k: v for k, v in options.items() if k == "on"} for kind, (_, options) in self.functions.items()},
+            "functions": {kind: {k: v for k, v in options.items() if k in ("on", "metrics", "declared")} for kind, (_, options) in self.functions.items()},
             "has_cost_table": self.measured is not None,
             "versions": {
                 "python": platform.python_version(),
@@ -257,9 +272,14 @@ class Worker:
         self.n_rounds = 0
         self.shards: Optional[Shards] = None
         self.alone: Dict[Optional[int], Dict[str, Array]] = {}
+        #: Asks the run something while a handler runs.
+        self.ask_run: Callable[[Mapping[str, Any], Mapping[str, Array]], Tuple[Dict[str, Any], Dict[str, Array]]]
 
     def handle(self, header: Mapping[str, Any], arrays: Dict[str, Array]) -> Tuple[Dict[str, Any], Dict[str, Array]]:
-        return getattr(self, "do_" + header["kind"])(header, arrays)  # type: ignore[no-any-return]
+        kind = header["kind"]
+        if kind in _OTHERS:
+            return _OTHERS[kind](self, header, arrays)
+        return getattr(self, "do_" + kind)(header, arrays)  # type: ignore[no-any-return]
 
     def do_app(self, header: Mapping[str, Any], _: Dict[str, Array]) -> Tuple[Dict[str, Any], Dict[str, Array]]:
         memory = header.get("memory_bytes")
@@ -267,7 +287,7 @@ class Worker:
             import resource
 
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        self.app = App(header["path"], header["config"], header["device"], header["deterministic"])
+        self.app = App(header["path"], header["config"], header["device"], header["deterministic"], header.get("needs", ("initial", "train")))
         return {"kind": "app", **self.app.describe()}, {}
 
     def do_initial(self, header: Mapping[str, Any], _: Dict[str, Array]) -> Tuple[Dict[str, Any], Dict[str, Array]]:
@@ -403,6 +423,12 @@ def _failure(error: BaseException) -> Dict[str, Any]:
 
 def _serve(channel: Channel, worker: Worker) -> None:
     """Answers requests until the stream ends."""
+
+    def ask_run(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Tuple[Dict[str, Any], Dict[str, Array]]:
+        channel.send(header, arrays)
+        return _answer(channel)
+
+    worker.ask_run = ask_run
     while True:
         request = channel.receive()
         if request is None or request[0]["kind"] == "close":
@@ -423,6 +449,13 @@ def _serve(channel: Channel, worker: Worker) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         channel.send(*reply)
+
+
+def _answer(channel: Channel) -> Tuple[Dict[str, Any], Dict[str, Array]]:
+    answer = channel.receive()
+    if answer is None:
+        raise EOFError("the run has ended")
+    return answer
 
 
 #: Processes that this one has forked.
@@ -498,6 +531,8 @@ def replay(path: str) -> int:
     worker = Worker()
     with open(path, "rb") as file:
         channel = Channel(file, None)
+        # The file has the answers of the run in their order.
+        worker.ask_run = lambda header, arrays: _answer(channel)
         while True:
             request = channel.receive()
             if request is None:
@@ -509,10 +544,11 @@ def replay(path: str) -> int:
                 os.environ.update(environment)
                 os.execv(sys.executable, [sys.executable, "-m", "folkmoot.worker", "--replay", path])
             reply, out = worker.handle(header, arrays)
-            if header["kind"] in ("train", "evaluate"):
+            if header["kind"] not in ("app", "open"):
                 digest = hashlib.sha256(b"".join(array.tobytes() for array in out.values())).hexdigest()
                 shown = {name: value for name, value in reply.items() if name not in ("kind", "state")}
-                print(f"{header['kind']} of client {header['client']} in round {header['round']}: {shown}")
+                of = f"client {header['client']}" if "client" in header else "the server"
+                print(f"{header['kind']} of {of} in round {header['round']}: {shown}")
                 for name, array in out.items():
                     print(f"  {name}: {array.dtype} {array.shape}")
                 print(f"  digest {digest[:16]}")
@@ -534,4 +570,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    # Other modules of the package import this one by its name.
+    sys.modules["folkmoot.worker"] = sys.modules["__main__"]
     sys.exit(main(sys.argv[1:]))

@@ -209,5 +209,5 @@ def test_functions_of_a_notebook_reach_a_worker_with_what_they_call(worker: Work
     assert described["kind"] == "app", described
     _, arrays = ask(channel, "initial", facts={"n_features": 3}, seed="00" * 32)
     assert arrays["params"].tolist() == [0.5] * 3
-    with pytest.raises(ValueError, match="needs functions with @fm.initial and @fm.train, got initial"):
+    with pytest.raises(ValueError, match="or a class of fm.Strategy, got initial"):
         stored({"initial": _initial})

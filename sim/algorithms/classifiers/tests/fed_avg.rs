@@ -263,10 +263,10 @@ fn every_encoder_head_and_readout_learns_something() {
 #[test]
 fn threads_windows_and_encoding_do_not_matter() {
     let world = || World {
-        cohort: CohortSpec::Size {
+        cohort: Box::new(CohortSpec::Size {
             n: 4,
             over_select: 1.25,
-        },
+        }),
         availability: Box::new(availability::Bernoulli { online_prob: 0.9 }),
         devices: Box::new(devices::LogNormal {
             median_ops_per_s: 1e6,

@@ -98,7 +98,7 @@ fn model(params: &Params) -> Vec<f32> {
 
 fn some(n: u32) -> World {
     World {
-        cohort: CohortSpec::Size { n, over_select: 1.0 },
+        cohort: Box::new(CohortSpec::Size { n, over_select: 1.0 }),
         ..World::ideal()
     }
 }

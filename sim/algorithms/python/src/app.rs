@@ -64,8 +64,8 @@ pub(crate) fn seed(mut rng: SimRng) -> String {
 }
 
 impl Facts {
-    /// Starts the app of these settings.
-    pub(crate) fn new(params: &Params, source: &Source<'_>) -> Result<Facts, StrategyError> {
+    /// Starts the app of these settings, which must have functions of these kinds.
+    pub(crate) fn new(params: &Params, source: &Source<'_>, needs: &[&str]) -> Result<Facts, StrategyError> {
         let program = source.files.programs.get(&params.app);
         let path = program.map_or(params.app.clone(), |program| program.path.display().to_string());
         let machine = &source.files.machine;
@@ -77,6 +77,7 @@ impl Facts {
                 "device": params.device,
                 "deterministic": params.deterministic,
                 "memory_bytes": params.memory_gb.map(|gb| (gb * 1e9) as u64),
+                "needs": needs,
             }),
         );
         let launch = Launch {
@@ -97,9 +98,14 @@ impl Facts {
             "is_graph_level": source.dataset.is_graph_level(),
         });
         let request = json!({"facts": public, "seed": seed(source.streams.global(INITIAL))});
-        let mut model = pool
-            .ask_first(&Frame::new("initial", request))
-            .map_err(|trouble| failed("@fm.initial", trouble))?;
+        let mut model = match needs.contains(&"initial") {
+            true => pool.ask_first(&Frame::new("initial", request)),
+            // Without a model there is nothing that every message is made of.
+            false => {
+                Ok(Frame::new("initial", json!({"spec": {"arrays": []}})).with(vec![Array::floats("params", &[])]))
+            }
+        }
+        .map_err(|trouble| failed("@fm.initial", trouble))?;
         let spec = model.header.get("spec").cloned().unwrap_or_default();
         let (layout, initial) = layout(&spec)
             .zip(model.take("params").and_then(|params| params.as_floats()))
@@ -217,7 +223,11 @@ impl Started {
         pool.open(Frame::new("open", opening.clone()), n_workers)
             .map_err(failed)?;
         let ids: Vec<u32> = (0..source.n_clients()).collect();
+        let has_costs = self.functions.get("train").is_some();
         let of_chunk = |chunk: &[u32]| -> Result<Vec<f64>, StrategyError> {
+            if !has_costs {
+                return Ok(vec![0.0; chunk.len()]);
+            }
             let (_, mut costs) = pool
                 .ask(&Frame::new("costs", json!({"clients": chunk})), None)
                 .map_err(|trouble| StrategyError(format!("cost: {}", told(&trouble))))?;
@@ -316,7 +326,18 @@ impl Again {
 impl Working {
     /// A failed job as it ends the run: what failed, the lines of the app, and how to repeat it.
     pub(crate) fn failure(&self, what: &str, request: &Frame<'_>, trouble: &Trouble) -> StrategyError {
-        let way_out = match self.leave(request) {
+        self.failure_after(what, request, &[], trouble)
+    }
+
+    /// The same of one that was given these answers to its calls.
+    pub(crate) fn failure_after(
+        &self,
+        what: &str,
+        request: &Frame<'_>,
+        answers: &[Frame<'_>],
+        trouble: &Trouble,
+    ) -> StrategyError {
+        let way_out = match self.leave(request, answers) {
             Some(file) => format!(
                 "\nhelp: repeat this job with: {} -m folkmoot.worker --replay {}",
                 self.started.python.display(),
@@ -328,11 +349,14 @@ impl Working {
     }
 
     /// Writes the input of a job, as a worker is sent it; `None` where it cannot be written.
-    fn leave(&self, request: &Frame<'_>) -> Option<PathBuf> {
+    fn leave(&self, request: &Frame<'_>, answers: &[Frame<'_>]) -> Option<PathBuf> {
         let folder = self.started.dir.as_ref()?.join(FAILED_JOBS);
         let client = request.header.get("client").and_then(Value::as_u64);
         let round = request.header.get("round").and_then(Value::as_u64).unwrap_or_default();
-        let of = client.map_or("whole".to_owned(), |client| format!("client_{client}"));
+        let is_whole = request.kind().starts_with("evaluate");
+        let of = client.map_or(if is_whole { "whole" } else { "server" }.to_owned(), |client| {
+            format!("client_{client}")
+        });
         let file = folder.join(format!("{}_{of}_round_{round}.job", request.kind()));
         let mut app = self.started.app.clone();
         app.header.insert(
@@ -342,9 +366,11 @@ impl Working {
         let mut opening = Frame::new("open", self.opening.clone());
         opening.header.insert("data".to_owned(), Value::Null);
         opening.header.insert("client".to_owned(), client.into());
-        opening.arrays = (self.arrays)(client.map(|client| client as u32));
+        if is_whole || client.is_some() {
+            opening.arrays = (self.arrays)(client.map(|client| client as u32));
+        }
         let mut bytes = Vec::new();
-        for frame in [&app, &opening, request] {
+        for frame in [&app, &opening, request].into_iter().chain(answers) {
             frame.write(&mut bytes, None).ok()?;
         }
         fs::create_dir_all(&folder).ok()?;

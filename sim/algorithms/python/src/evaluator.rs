@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-const EVALUATE: Purpose = Purpose(*b"py-score");
+pub(crate) const EVALUATE: Purpose = Purpose(*b"py-score");
 
 /// Scores of the server's model by the app.
 pub(crate) struct ByApp {
@@ -27,20 +27,29 @@ pub(crate) struct ByApp {
 }
 
 /// The metrics of each client, or of the whole data set alone.
-type Scores = Vec<(Option<u32>, Vec<Found>)>;
+pub(crate) type Scores = Vec<(Option<u32>, Vec<Found>)>;
 
 /// A metric as the app returns it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Found {
-    name: String,
+    pub(crate) name: String,
     value: f64,
-    n: u64,
-    split: String,
+    pub(crate) n: u64,
+    pub(crate) split: String,
     better: Option<String>,
-    unit: Unit,
+    pub(crate) unit: Unit,
 }
 
 impl Found {
+    /// Whether it is the metric of that name, of whichever split.
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.name == name
+    }
+
+    pub(crate) fn number(&self) -> f64 {
+        self.value
+    }
+
     fn of(listed: &Value) -> Option<Found> {
         let (name, value, n, split, better, unit): (String, f64, u64, String, Option<String>, Option<String>) =
             serde_json::from_value(listed.clone()).ok()?;
@@ -148,7 +157,7 @@ impl ByApp {
     }
 
     /// The metrics over all clients: means weighted by `n`, and plain means over clients.
-    fn averaged(scores: &Scores) -> Vec<(Found, Term)> {
+    pub(crate) fn averaged(scores: &Scores) -> Vec<(Found, Term)> {
         let mut names: Vec<(&str, &str)> = Vec::new();
         for found in scores.iter().flat_map(|(_, found)| found) {
             let name = (found.split.as_str(), found.name.as_str());
@@ -232,22 +241,27 @@ impl RoundEvaluator<App> for ByApp {
             sheet.number(found.unit.of(score_name(&found.split, &found.name)), found.value);
             sheet.term(term);
         }
-        let value = |found: &[Found], split: &str, name: &str| {
-            let is_it = |found: &&Found| found.split == split && found.name == name && found.n > 0;
-            found.iter().find(is_it).map(|found| (found.value, found.n))
-        };
-        let row = |(client, found): &(Option<u32>, Vec<Found>)| {
-            let (accuracy, items) = value(found, "test", "accuracy")?;
-            Some(ClientScoreRow {
-                client: (*client)?,
-                items,
-                accuracy,
-                loss: value(found, "test", "loss").map(|(loss, _)| loss),
-                validation_accuracy: value(found, "validation", "accuracy").map(|(accuracy, _)| accuracy),
-            })
-        };
-        sheet.client_scores(scores.iter().filter_map(row).collect());
+        sheet.client_scores(client_rows(&scores));
     }
+}
+
+/// A row for each client with an accuracy.
+pub(crate) fn client_rows(scores: &Scores) -> Vec<ClientScoreRow> {
+    let value = |found: &[Found], split: &str, name: &str| {
+        let is_it = |found: &&Found| found.split == split && found.name == name && found.n > 0;
+        found.iter().find(is_it).map(|found| (found.value, found.n))
+    };
+    let row = |(client, found): &(Option<u32>, Vec<Found>)| {
+        let (accuracy, items) = value(found, "test", "accuracy")?;
+        Some(ClientScoreRow {
+            client: (*client)?,
+            items,
+            accuracy,
+            loss: value(found, "test", "loss").map(|(loss, _)| loss),
+            validation_accuracy: value(found, "validation", "accuracy").map(|(accuracy, _)| accuracy),
+        })
+    };
+    scores.iter().filter_map(row).collect()
 }
 
 /// Writes down the metrics of trainings, as means over the clients of each round.

@@ -15,17 +15,22 @@
 //! - **Left out.** Nothing is pickled; there is no interpreter in this process. Workers need Unix
 //!   sockets.
 
+mod aggregate;
 pub mod app;
 mod data;
 mod evaluator;
+mod kept;
 pub mod pool;
 pub mod protocol;
 pub mod region;
+mod select;
 mod settings;
+mod strategy;
 pub mod trainer;
 
 pub use app::{Facts, Shard};
 pub use settings::Params;
+pub use strategy::{AppStrategy, StrategyParams};
 pub use trainer::App;
 
 use evaluator::ByApp;
@@ -52,7 +57,7 @@ impl Algorithm for Params {
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
-        Facts::new(self, source)
+        Facts::new(self, source, &["initial", "train"])
     }
 
     fn calibrate(&self, source: &Source<'_>, repeats: usize) -> Result<Option<Vec<f64>>, StrategyError> {
@@ -61,7 +66,7 @@ impl Algorithm for Params {
     }
 
     fn build(&self, facts: &Facts) -> Result<Self::Strategy, StrategyError> {
-        let app = App::new(Arc::clone(&facts.app)).checking(facts.checked);
+        let app = App::new(Arc::clone(&facts.app), facts.checked);
         Rounds::new(app, self.protocol.clone())
             .personalised(Arc::new(FromApp))
             .sending_model_alone(Ok(()))
@@ -79,11 +84,8 @@ impl Algorithm for Params {
         rounds.trainer().works(working);
         let shards = Arc::new(shards);
         Ok(Shared {
-            shards: Box::new(Handed {
-                shards: Arc::clone(&shards),
-                sizes: source.sizes(),
-            }),
             evaluator: Box::new(Watched(ByApp::new(&shards, source.streams))),
+            shards: Box::new(Handed::new(shards, source.sizes())),
         })
     }
 }
@@ -94,7 +96,13 @@ struct Handed {
     sizes: Vec<u64>,
 }
 
-impl Shards<Rounds<App>> for Handed {
+impl Handed {
+    fn new(shards: Arc<Vec<Shard>>, sizes: Vec<u64>) -> Handed {
+        Handed { shards, sizes }
+    }
+}
+
+impl<S: for<'a> Strategy<Shard<'a> = &'a Shard>> Shards<S> for Handed {
     fn n_clients(&self) -> u32 {
         self.shards.len() as u32
     }
@@ -115,5 +123,6 @@ impl Shards<Rounds<App>> for Handed {
 /// When a name is taken.
 pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
     registry.add_folder("python");
-    registry.add::<Params>()
+    registry.add::<Params>()?;
+    registry.add::<StrategyParams>()
 }

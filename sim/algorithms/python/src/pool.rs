@@ -80,6 +80,13 @@ impl From<io::Error> for Trouble {
     }
 }
 
+/// The run's answer to a call.
+pub type Answer<'a> = dyn FnMut(Frame<'static>) -> Frame<'static> + 'a;
+
+fn no_calls(_: Frame<'static>) -> Frame<'static> {
+    Frame::new("refused", json!({"error": "this request takes no calls"}))
+}
+
 /// A process, or one that another has forked.
 struct Worker {
     stream: UnixStream,
@@ -129,15 +136,28 @@ impl Worker {
         }
     }
 
+    fn write(&mut self, frame: &Frame<'_>) -> Result<(), Trouble> {
+        let written = frame.write(&mut self.stream, self.outgoing.as_mut());
+        written.map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Trouble::Died { status: String::new() },
+            _ => error.into(),
+        })
+    }
+
     /// Its answer to a request.
     fn ask(&mut self, request: &Frame<'_>) -> Result<Frame<'static>, Trouble> {
-        if let Err(error) = request.write(&mut self.stream, self.outgoing.as_mut()) {
-            return Err(match error.kind() {
-                io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Trouble::Died { status: String::new() },
-                _ => error.into(),
-            });
+        self.converse(request, &mut no_calls)
+    }
+
+    /// The same, with the run's answers to calls of the function meanwhile.
+    fn converse(&mut self, request: &Frame<'_>, answer: &mut Answer<'_>) -> Result<Frame<'static>, Trouble> {
+        self.write(request)?;
+        let mut reply = self.read()?;
+        while reply.kind() == "call" {
+            let answer = answer(reply);
+            self.write(&answer)?;
+            reply = self.read()?;
         }
-        let reply = self.read()?;
         match reply.kind() {
             "error" => Err(Trouble::Raised {
                 error: reply.text("error").unwrap_or_default().to_owned(),
@@ -293,8 +313,22 @@ impl Pool {
     ///
     /// When the function raises, or the worker dies or is late.
     pub fn ask(&self, request: &Frame<'_>, but: Option<usize>) -> Result<(usize, Frame<'static>), Trouble> {
+        self.converse(request, but, &mut no_calls)
+    }
+
+    /// The same, with the run's answers to calls that the function makes meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// As [`ask`](Self::ask).
+    pub fn converse(
+        &self,
+        request: &Frame<'_>,
+        but: Option<usize>,
+        answer: &mut Answer<'_>,
+    ) -> Result<(usize, Frame<'static>), Trouble> {
         let (at, mut worker) = self.take(but)?;
-        let mut reply = worker.ask(request);
+        let mut reply = worker.converse(request, answer);
         if let Err(trouble @ (Trouble::Died { .. } | Trouble::Late { .. } | Trouble::Pool(_))) = &mut reply {
             let status = self.end(worker);
             if let Trouble::Died { status: how } = trouble {

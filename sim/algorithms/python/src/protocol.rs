@@ -52,6 +52,21 @@ impl<'a> Array<'a> {
         }
     }
 
+    /// Numbers of an element type that is `T`.
+    pub fn numbers<T: bytemuck::NoUninit>(
+        name: &'a str,
+        dtype: &'a str,
+        shape: Vec<usize>,
+        values: &'a [T],
+    ) -> Array<'a> {
+        Array {
+            name: name.into(),
+            dtype: dtype.into(),
+            shape,
+            bytes: bytemuck::cast_slice(values).into(),
+        }
+    }
+
     /// Its numbers, if it is a vector of 32-bit floats.
     pub fn as_floats(&self) -> Option<Vec<f32>> {
         let is_floats = self.dtype == "float32" && self.shape.len() == 1;
@@ -209,7 +224,7 @@ impl<'a> Frame<'a> {
 }
 
 /// The bytes of an array.
-fn size(dtype: &str, shape: &[usize]) -> Option<usize> {
+pub(crate) fn size(dtype: &str, shape: &[usize]) -> Option<usize> {
     let (_, size) = DTYPES.iter().find(|(name, _)| *name == dtype)?;
     shape.iter().try_fold(*size, |all, n| all.checked_mul(*n))
 }

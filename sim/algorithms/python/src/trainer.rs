@@ -1,13 +1,17 @@
 //! Training by an app, as rounds ask for it.
 
+use crate::aggregate::ByAggregate;
 use crate::app::{Shard, Started, Working, seed};
 use crate::evaluator::Found;
+use crate::kept::KeptArray;
 use crate::pool::Trouble;
 use crate::protocol::{Array, Frame};
+use crate::select::BySelect;
 use folkmoot_draws::{SimRng, unit};
 use folkmoot_engine::prelude::*;
+use folkmoot_engine::world::ClientSelection;
 use folkmoot_learning::Layout;
-use folkmoot_rounds::{Personalisation, Task, Trained, Trainer};
+use folkmoot_rounds::{Aggregator, Personalisation, Task, Trained, Trainer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::{Arc, OnceLock};
@@ -16,18 +20,25 @@ const CHECK: Purpose = Purpose(*b"py-check");
 
 /// Training by the functions of an app.
 pub struct App {
+    shared: Arc<AtWork>,
+    selection: Option<BySelect>,
+    aggregator: Option<ByAggregate>,
+}
+
+/// An app that works once it has data.
+pub(crate) struct AtWork {
     started: Arc<Started>,
     working: OnceLock<Working>,
     /// The share of jobs that two workers do, to compare.
     checked: f64,
 }
 
-impl App {
-    pub(crate) fn new(started: Arc<Started>) -> App {
-        App {
+impl AtWork {
+    pub(crate) fn new(started: Arc<Started>, checked: f64) -> AtWork {
+        AtWork {
             started,
             working: OnceLock::new(),
-            checked: 0.0,
+            checked,
         }
     }
 
@@ -35,14 +46,78 @@ impl App {
         &self.started
     }
 
-    /// Puts it to work; a share of jobs is done twice.
+    /// Puts it to work.
     pub(crate) fn works(&self, working: Working) {
         // An app is shared out once.
         let _ = self.working.set(working);
     }
 
+    pub(crate) fn working(&self) -> Result<&Working, StrategyError> {
+        let working = self.working.get();
+        working.ok_or_else(|| StrategyError("the app has no data".to_owned()))
+    }
+
+    /// Whether another worker is to repeat a call, by the call's own stream.
+    pub(crate) fn is_checked(&self, rng: impl FnOnce() -> SimRng) -> bool {
+        self.checked > 0.0 && unit(&mut rng()) < self.checked
+    }
+
+    /// The answer of a worker, and of another one where it is checked.
+    pub(crate) fn ask(
+        &self,
+        request: &Frame<'_>,
+        rng: impl FnOnce() -> SimRng,
+    ) -> Result<Result<Frame<'static>, Trouble>, StrategyError> {
+        let pool = &self.working()?.pool;
+        let asked = pool.ask(request, None);
+        Ok(asked.and_then(|(worker, reply)| {
+            if self.is_checked(rng) {
+                let (_, again) = pool.ask(request, Some(worker))?;
+                is_same(&reply, &again)?;
+            }
+            Ok(reply)
+        }))
+    }
+}
+
+/// Two answers to one request are the same.
+pub(crate) fn is_same(one: &Frame<'_>, other: &Frame<'_>) -> Result<(), Trouble> {
+    match difference(one, other) {
+        None => Ok(()),
+        Some(difference) => Err(Trouble::Pool(format!(
+            "not deterministic: {difference} when another worker repeats it; draw from ctx.rng alone, and read no clock or \
+             module state"
+        ))),
+    }
+}
+
+impl App {
+    /// With so large a share of jobs done twice.
+    pub(crate) fn new(started: Arc<Started>, checked: f64) -> App {
+        let metrics = |of: &str| -> Option<Vec<String>> {
+            let options = started.functions.get(of)?;
+            Some(serde_json::from_value(options.get("metrics")?.clone()).unwrap_or_default())
+        };
+        let (selects, aggregates) = (metrics("select"), metrics("aggregate"));
+        let shared = Arc::new(AtWork::new(started, checked));
+        let app = || Arc::clone(&shared);
+        App {
+            selection: selects.map(|metrics| BySelect { app: app(), metrics }),
+            aggregator: aggregates.map(|metrics| ByAggregate { app: app(), metrics }),
+            shared,
+        }
+    }
+
+    pub(crate) fn started(&self) -> &Arc<Started> {
+        self.shared.started()
+    }
+
+    pub(crate) fn works(&self, working: Working) {
+        self.shared.works(working);
+    }
+
     pub(crate) fn working(&self) -> Option<&Working> {
-        self.working.get()
+        self.shared.working().ok()
     }
 }
 
@@ -56,42 +131,12 @@ pub struct Kept {
     pub(crate) metrics: Vec<(u32, Vec<Found>)>,
 }
 
-/// An array as [`Array`], for checkpoints.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct KeptArray {
-    name: String,
-    dtype: String,
-    shape: Vec<usize>,
-    #[serde(with = "serde_bytes")]
-    bytes: Vec<u8>,
-}
-
-impl KeptArray {
-    fn of(array: Array<'static>) -> KeptArray {
-        KeptArray {
-            name: array.name.into_owned(),
-            dtype: array.dtype.into_owned(),
-            shape: array.shape,
-            bytes: array.bytes.into_owned(),
-        }
-    }
-
-    fn as_sent(&self) -> Array<'_> {
-        Array {
-            name: self.name.as_str().into(),
-            dtype: self.dtype.as_str().into(),
-            shape: self.shape.clone(),
-            bytes: self.bytes.as_slice().into(),
-        }
-    }
-}
-
 /// The model before the first round is the app's.
 pub(crate) struct FromApp;
 
 impl Personalisation<App> for FromApp {
     fn initial(&self, app: &App, _: &mut SimRng) -> Vec<f32> {
-        app.started.initial.clone()
+        app.started().initial.clone()
     }
 }
 
@@ -100,7 +145,7 @@ impl Trainer for App {
     type ClientState = Kept;
 
     fn layout(&self) -> &Layout {
-        &self.started.layout
+        &self.started().layout
     }
 
     fn n_samples(&self, shard: &Shard) -> u32 {
@@ -109,6 +154,19 @@ impl Trainer for App {
 
     fn cost(&self, shard: &Shard) -> f64 {
         shard.cost
+    }
+
+    /// Any metric of `fm.Update`.
+    fn reports(&self, _: &str) -> Option<f64> {
+        Some(0.0)
+    }
+
+    fn selection(&self) -> Option<&dyn ClientSelection> {
+        Some(self.selection.as_ref()?)
+    }
+
+    fn aggregator(&self) -> Option<&dyn Aggregator> {
+        Some(self.aggregator.as_ref()?)
     }
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<Kept> {
@@ -123,9 +181,7 @@ impl Trainer for App {
 
 impl App {
     fn asked(&self, task: &Task<'_, '_, Self>) -> Result<Trained<Kept>, StrategyError> {
-        let working = self
-            .working()
-            .ok_or_else(|| StrategyError("the app has no data".to_owned()))?;
+        let working = self.shared.working()?;
         let (client, round) = (task.shard.client, task.round().0);
         let mut request = Frame::new(
             "train",
@@ -140,17 +196,7 @@ impl App {
         }
         let what = || format!("training of client {client} in round {round}");
         let failed = |trouble: Trouble| working.failure(&what(), &request, &trouble);
-        let (worker, mut reply) = working.pool.ask(&request, None).map_err(failed)?;
-        if self.checked > 0.0 && unit(&mut task.rng_for(CHECK)) < self.checked {
-            let (_, again) = working.pool.ask(&request, Some(worker)).map_err(failed)?;
-            if let Some(difference) = difference(&reply, &again) {
-                let why = format!(
-                    "not deterministic: {difference} when another worker repeats it; draw from ctx.rng alone, and read no clock or \
-                     module state"
-                );
-                return Err(failed(Trouble::Pool(why)));
-            }
-        }
+        let mut reply = self.shared.ask(&request, || task.rng_for(CHECK))?.map_err(failed)?;
         let unread = |why: &str| failed(Trouble::Pool(format!("the worker's answer cannot be read: {why}")));
         let update = reply.take("update").and_then(|update| update.as_floats());
         let update = update.filter(|update| update.len() == task.parameters.len());
@@ -160,6 +206,21 @@ impl App {
         }
         let n_samples = reply.header.get("weight").and_then(Value::as_u64);
         let found = Found::listed(&reply).ok_or_else(|| unread("its metrics are none"))?;
+        let reported = |name: &String| {
+            let metric = found.iter().find(|found| found.is(name));
+            let metric = metric.ok_or_else(|| {
+                let asks = format!("fm.Update has no metric {name}, which client selection or aggregation asks for");
+                failed(Trouble::Pool(format!(
+                    "{asks}; return fm.Update(..., metrics={{{name:?}: ...}})"
+                )))
+            })?;
+            Ok(metric.number() as f32)
+        };
+        let metrics = task
+            .metrics
+            .iter()
+            .map(reported)
+            .collect::<Result<_, StrategyError>>()?;
         let mut kept = task.kept.cloned().unwrap_or_default();
         if let Some(form) = reply.header.get("state") {
             kept.form = Some(form.to_string());
@@ -175,13 +236,9 @@ impl App {
         Ok(Trained {
             n_samples: n_samples.map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
             kept,
+            metrics,
             ..Trained::model(parameters)
         })
-    }
-
-    /// The same with so large a share of jobs done twice.
-    pub(crate) fn checking(self, checked: f64) -> App {
-        App { checked, ..self }
     }
 }
 

@@ -10,6 +10,10 @@ mod determinism;
 mod failures;
 #[path = "python/protocols.rs"]
 mod protocols;
+#[path = "python/server.rs"]
+mod server;
+#[path = "python/strategies.rs"]
+mod strategies;
 
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::ranks::Alone;

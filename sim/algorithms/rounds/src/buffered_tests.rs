@@ -55,7 +55,7 @@ fn a_cohort_trains_at_a_time_and_others_take_their_turns() {
         ..protocol(50)
     };
     let world = World {
-        cohort: CohortSpec::Size { n: 3, over_select: 1.0 },
+        cohort: Box::new(CohortSpec::Size { n: 3, over_select: 1.0 }),
         ..slow()
     };
     let outcome = play(toy(10), protocol, &world);

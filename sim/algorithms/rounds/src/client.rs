@@ -163,7 +163,7 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
                 ..
             } => self.lose(rounds, rounds.open_extra(&packed).expect("what was packed can be read")),
             ClientEvent::Undelivered {
-                message: Up::PackedUpdate(_, packed),
+                message: Up::PackedUpdate(_, packed) | Up::ReportedPacked(_, _, packed),
                 ..
             } if rounds.protocol.uplink_codec.feeds_back() => {
                 rounds.take_back(&packed, Arc::make_mut(&mut self.memory))
@@ -269,12 +269,17 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
             model,
             kept: self.kept.clone(),
             memory: Arc::clone(&self.memory),
+            metrics: rounds.metrics(cx.selection()),
         };
         let (all, passes) = (rounds.trainer.passes(), rounds.passes(|| cx.round_rng(PARTIAL)));
         let cost = match rounds.trainer.cost(shard) {
             cost if passes == all => cost,
             cost => cost * f64::from(passes) / f64::from(all),
         };
+        let reports = work.metrics.iter().filter_map(|name| rounds.trainer.reports(name));
+        let cost = reports.fold(cost, |cost, share| {
+            cost + share * rounds.trainer.cost(shard) / f64::from(all)
+        });
         cx.compute(Work::Training(work), cost);
     }
 
@@ -333,11 +338,11 @@ fn send_plain<R: Trainer, P: SidePayload<R>, X: Exchange<R>>(
     match done.learned {
         Learned::Weights(weights) => {
             charge_update(rounds, cx);
-            cx.send(Up::Update(n_samples, weights));
+            cx.send(Up::update(n_samples, weights, done.metrics));
         }
         Learned::Packed(packed) => {
             charge_update(rounds, cx);
-            cx.send(Up::PackedUpdate(n_samples, packed));
+            cx.send(Up::packed_update(n_samples, packed, done.metrics));
         }
         Learned::Broken(index, bits) => cx.send(Up::Withdrawal(index, bits)),
     }

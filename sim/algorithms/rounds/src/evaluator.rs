@@ -211,7 +211,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>, T: RoundEvaluator<R, P, X>> 
         self.0.scores(&RoundEnd::of(end), sheet);
     }
 
-    /// In synchronous rounds, so many as are asked on average, if nobody is away.
+    /// In synchronous rounds, so many as are asked on average, if nobody is away; unknown where the
+    /// trainer selects clients.
     fn expected_messages(
         &self,
         rounds: &Rounds<R, P, X>,
@@ -220,10 +221,13 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>, T: RoundEvaluator<R, P, X>> 
         round: Round,
         _: Direction,
     ) -> Option<f64> {
-        let asked = setup.world.cohort.mean_asked(setup.n_clients);
+        let asked = setup.selection().mean_asked(setup.n_clients);
         let is_secure = rounds.protocol().secure != Secure::Off;
         let is_opening = rounds.is_opening(round);
-        let packs_extra = P::Extra::PACKED != NOTHING && !rounds.protocol().uplink_codec.is_plain();
+        let reports = !setup.selection().metrics().is_empty();
+        let trains = !is_opening && !is_secure;
+        let is_plain = rounds.protocol().uplink_codec.is_plain();
+        let packs_extra = P::Extra::PACKED != NOTHING && !is_plain;
         let expected = match kind.name {
             "model" => !is_opening && rounds.protocol().downlink_codec.is_plain(),
             "packed_model" => !is_opening && !rounds.protocol().downlink_codec.is_plain(),
@@ -232,13 +236,16 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>, T: RoundEvaluator<R, P, X>> 
             "ready" => false,
             "statistics" => is_opening && !is_secure,
             name if name == X::Message::NAME && rounds.is_exchange(round) => return None,
-            "update" => !is_opening && !is_secure && rounds.protocol().uplink_codec.is_plain(),
-            "packed_update" => !is_opening && !is_secure && !rounds.protocol().uplink_codec.is_plain(),
+            "update" => trains && is_plain && !reports,
+            "packed_update" => trains && !is_plain && !reports,
+            "reported_update" => trains && is_plain && reports,
+            "reported_packed_update" => trains && !is_plain && reports,
             "withdrawal" => false,
             "keys" | "roster" | "shares" | "masked_update" | "survivors" | "unmasking" => is_secure,
             name if name == P::Extra::NAME => rounds.brings_extra(round) && !packs_extra,
             _ => rounds.brings_extra(round) && packs_extra,
         };
-        (expected && !rounds.is_buffered()).then_some(asked)
+        let is_known = !rounds.is_buffered() && rounds.trainer().selection().is_none();
+        (expected && is_known).then_some(asked)
     }
 }

@@ -36,6 +36,8 @@ pub struct Training<O, K> {
     /// What codecs have left out of earlier updates, where that is kept.
     #[serde(with = "shared")]
     pub(super) memory: Arc<[f32]>,
+    /// What its update reports, for the client selection.
+    pub(super) metrics: Vec<String>,
 }
 
 /// What comes of work.
@@ -55,6 +57,7 @@ pub struct Trained<E, K> {
     pub(super) extra: Option<Beside<E>>,
     pub(super) receipt: Receipt,
     pub(super) left: Left<K>,
+    pub(super) metrics: Vec<f32>,
     pub(super) counts: Vec<u64>,
 }
 
@@ -123,6 +126,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
             kept: training.kept.as_deref(),
             passes: Some(self.passes(|| cx.round_rng(PARTIAL))),
             hidden_items: self.protocol.private.items(),
+            metrics: &training.metrics,
             ..Task::new(shard, &model, cx)
         };
         let (mut trained, extra) = match is_dry {
@@ -135,6 +139,14 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
             "a trained model has the parameters it came with, or those of an update"
         );
         trained.parameters.truncate(n_update);
+        let metric = |name: &String| match is_dry {
+            false => self.trainer.metric(shard, &model, name),
+            true => f32::NAN,
+        };
+        let metrics = match trained.metrics.is_empty() {
+            false => trained.metrics,
+            true => training.metrics.iter().map(metric).collect(),
+        };
         let mut memory = training.memory.to_vec();
         let learned = self.learned(&model, trained.parameters, &mut memory, cx);
         let packed = extra.as_ref().and_then(|extra| self.pack_extra(extra, cx));
@@ -160,6 +172,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
                 },
                 masked: Vec::new(),
             },
+            metrics,
             counts: trained.counts,
         }
     }

@@ -53,6 +53,7 @@
 //! Deviation from FedBuff: a client that does not answer is replaced when the deadline of a round
 //! comes, or when nothing is under way any more; the paper does not say what becomes of it.
 
+mod aggregator;
 #[cfg(test)]
 mod buffered_tests;
 mod client;
@@ -78,6 +79,9 @@ mod rule_tests;
 mod secure;
 #[cfg(test)]
 mod secure_tests;
+mod selection;
+#[cfg(test)]
+mod selection_tests;
 mod server;
 mod server_optimiser;
 mod settings;
@@ -90,6 +94,7 @@ mod tests;
 mod trainer;
 mod trains;
 
+pub use aggregator::{Aggregating, Aggregator, ClientUpdate};
 pub use client::Client;
 pub use evaluator::is_evaluated;
 pub use evaluator::{RoundEnd, RoundEvaluator, Watched};
@@ -112,7 +117,7 @@ pub use trains::{NO_ITEMS, NOT_SAID, STATISTICS, Trains};
 
 use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::CohortSpec;
+use folkmoot_engine::world::ClientSelection;
 use folkmoot_scenarios::axis::DuplicateName;
 use folkmoot_scenarios::registry::Registry;
 use message::{Down, Peer, Up};
@@ -153,7 +158,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
             ));
         }
         let n_clients = setup.n_clients;
-        let asked = setup.world.cohort.asked(n_clients);
+        let asked = setup.selection().asked(n_clients);
         if self.protocol.min_updates > asked && !self.is_buffered() {
             return Err(StrategyError(format!(
                 "protocol.min_updates: must be at most {asked} (clients asked in a round), got {}",
@@ -161,7 +166,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
             )));
         }
         let fewest = self.protocol.aggregator.fewest();
-        let needed = setup.world.cohort.needed(n_clients);
+        let needed = setup.selection().needed(n_clients);
         if fewest > needed && !self.is_buffered() {
             return Err(StrategyError(format!(
                 "protocol.aggregator: needs at least {fewest} updates, and a round takes at most {needed}; ask more clients with cohort"
@@ -174,8 +179,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
                 "protocol.aggregation.size: must be at most {n_clients} (clients), got {size}"
             )));
         }
-        let is_drawn = matches!(setup.world.cohort, CohortSpec::Poisson { .. });
-        if is_drawn && self.is_buffered() {
+        self.suits(setup)?;
+        if !setup.selection().suits_asynchrony() && self.is_buffered() {
             return Err(StrategyError(
                 "cohort: must be All, Size or Fraction with protocol.aggregation: Buffered or Mixed, where as many train at a time".to_owned(),
             ));
@@ -233,7 +238,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
         } = &self.protocol;
         let (down, up) = (
             packed::sized_by_values(&**down, &["packed_model"]),
-            packed::sized_by_values(&**up, &["packed_update", P::Extra::PACKED]),
+            packed::sized_by_values(&**up, &["packed_update", "reported_packed_update", P::Extra::PACKED]),
         );
         [down, up, self.sized_by_values.clone()].concat()
     }
@@ -247,13 +252,17 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
                 return Absence::Tell { after: SimSpan::ZERO };
             }
             // What it has said is to be said again.
-            Letter::Up(Up::PackedUpdate(..) | Up::Masked(_)) if self.protocol.uplink_codec.feeds_back() => {
+            Letter::Up(Up::PackedUpdate(..) | Up::ReportedPacked(..) | Up::Masked(_))
+                if self.protocol.uplink_codec.feeds_back() =>
+            {
                 return Absence::Tell { after: SimSpan::ZERO };
             }
             Letter::Up(up) => !matches!(
                 up,
                 Up::Update(..)
                     | Up::PackedUpdate(..)
+                    | Up::Reported(..)
+                    | Up::ReportedPacked(..)
                     | Up::Extra(_)
                     | Up::PackedExtra(_)
                     | Up::Statistics(_)
@@ -266,6 +275,10 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
             Absent::GiveUp if is_given_up => Absence::Tell { after: SimSpan::ZERO },
             _ => Absence::Wait,
         }
+    }
+
+    fn selection(&self) -> Option<&dyn ClientSelection> {
+        self.trainer.selection()
     }
 
     fn mechanisms(&self) -> Vec<MechanismInfo> {

@@ -152,6 +152,31 @@ impl Payload for Weights {
     }
 }
 
+/// Metrics of a training: how many, and each in 4 bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metrics(pub(super) Vec<f32>);
+
+impl Payload for Metrics {
+    fn encoded_len(&self) -> usize {
+        4 + 4 * self.0.len()
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_u32s(out, &[self.0.len() as u32]);
+        put_f32s(out, &self.0);
+    }
+
+    fn decode(reader: &mut WireReader<'_>) -> Result<Self, DecodeError> {
+        let n = reader.u32()?;
+        // A list that ends early is found by its first missing number.
+        let mut metrics = Vec::new();
+        for _ in 0..n {
+            metrics.push(reader.f32()?);
+        }
+        Ok(Metrics(metrics))
+    }
+}
+
 const PHASE: &str = "rounds";
 /// What is said before any training is a phase of its own, so that its bytes stand apart.
 const EXCHANGE: &str = "exchange";
@@ -198,6 +223,10 @@ messages! {
         /// A client's update: number of training samples, and the change of the weights as
         /// compressed by `protocol.uplink_codec`. Non-trainable values follow uncompressed.
         13, PHASE, "packed_update" => PackedUpdate(n_samples: u32, weights: Packed),
+        /// A client's update in front of which are the metrics that `cohort` asks for.
+        17, PHASE, "reported_update" => Reported(metrics: Metrics, n_samples: u32, weights: Weights),
+        /// A compressed update in front of which are the metrics that `cohort` asks for.
+        18, PHASE, "reported_packed_update" => ReportedPacked(metrics: Metrics, n_samples: u32, weights: Packed),
         /// Side payload of an update, as compressed by `protocol.uplink_codec`.
         16, PHASE, E::PACKED => PackedExtra(extra: Packed),
         /// Statistics of a client's data, as the bits of `f64`s.
@@ -206,6 +235,38 @@ messages! {
         14, EXCHANGE, T::NAME => Told(told: T),
         /// Notice that a client has received all data of the exchange.
         15, EXCHANGE, "ready" => Ready,
+    }
+}
+
+impl<E: Extra, T: Extra> Up<E, T> {
+    /// An update with the metrics that are asked for, if any are.
+    pub(super) fn update(n_samples: u32, weights: Weights, metrics: Vec<f32>) -> Self {
+        match metrics.is_empty() {
+            true => Up::Update(n_samples, weights),
+            false => Up::Reported(Metrics(metrics), n_samples, weights),
+        }
+    }
+
+    /// The same of one that is packed.
+    pub(super) fn packed_update(n_samples: u32, weights: Packed, metrics: Vec<f32>) -> Self {
+        match metrics.is_empty() {
+            true => Up::PackedUpdate(n_samples, weights),
+            false => Up::ReportedPacked(Metrics(metrics), n_samples, weights),
+        }
+    }
+
+    /// The update without what the server needs for client selection alone: the samples, if they
+    /// are readable, and the metrics. `None` for what is no update.
+    pub(super) fn told(self) -> (Self, Option<(Option<u32>, Vec<f32>)>) {
+        match self {
+            Up::Reported(Metrics(metrics), n, weights) => (Up::Update(n, weights), Some((Some(n), metrics))),
+            Up::ReportedPacked(Metrics(metrics), n, weights) => {
+                (Up::PackedUpdate(n, weights), Some((Some(n), metrics)))
+            }
+            Up::Update(n, _) | Up::PackedUpdate(n, _) => (self, Some((Some(n), Vec::new()))),
+            Up::Masked(_) => (self, Some((None, Vec::new()))),
+            _ => (self, None),
+        }
     }
 }
 
@@ -239,12 +300,13 @@ mod tests {
         );
         assert_eq!(bytes(&Up::<(), ()>::Extra(())), [0; 0]);
         let keys = PublicKeys([1, u64::MAX]);
-        let up: [(Up<(), ()>, usize); 6] = [
+        let up: [(Up<(), ()>, usize); 7] = [
             (Up::Keys(keys), 64),
             (Up::Shares(Sealed(vec![(9, [7, u64::MAX])])), 96),
             (Up::Masked(vec![u64::MAX, 0, 1]), 24),
             (Up::Statistics(vec![1, 2]), 16),
             (Up::Withdrawal(7, 8), 8),
+            (Up::update(3, vec![1.0].into(), vec![0.5, 2.0]), 12 + 4 + 4),
             (Up::Unmasking(Unmasking(vec![(1, 2), (3, 4)])), 72),
         ];
         for (message, len) in up {
@@ -303,7 +365,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_the_decoder_panic(kind in 0usize..17, data in prop::collection::vec(any::<u8>(), 0..150)) {
+        fn no_bytes_make_the_decoder_panic(kind in 0usize..19, data in prop::collection::vec(any::<u8>(), 0..150)) {
             if let Ok(message) = Down::<(), ()>::decode(kind, &data) {
                 prop_assert_eq!(bytes(&message), data.clone());
             }

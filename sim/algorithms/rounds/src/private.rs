@@ -48,7 +48,7 @@
 
 use super::{Exchange, Protocol, Rounds, Secure, SidePayload, Trainer};
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::CohortSpec;
+use folkmoot_engine::world::ClientSelection;
 use folkmoot_parts::{Rules, component};
 use folkmoot_privacy::{DELTA, Gaussian, NoPrivacy, SampledGaussian, Sampling};
 
@@ -180,13 +180,14 @@ impl Private {
 
     /// The noise that the server adds to a sum over a cohort of `n_clients`; `None` where nothing
     /// protects.
-    fn at_server(self, cohort: CohortSpec, n_clients: u32) -> Option<SampledGaussian> {
+    fn at_server(self, cohort: &dyn ClientSelection, n_clients: u32) -> Option<SampledGaussian> {
         let (NoiseAt::Server, noise) = self.noise()? else {
             return None;
         };
-        let (sampling, moves) = match cohort {
-            CohortSpec::All | CohortSpec::Poisson { .. } => (Sampling::Poisson, 1.0),
-            CohortSpec::Size { .. } | CohortSpec::Fraction { .. } => (Sampling::FixedSize, 2.0),
+        let sampling = cohort.sampling().expect("the server's setup checks it");
+        let moves = match sampling {
+            Sampling::Poisson => 1.0,
+            Sampling::FixedSize => 2.0,
         };
         let rate = (cohort.mean_asked(n_clients) / f64::from(n_clients)).min(1.0);
         let clip = self.clip();
@@ -295,8 +296,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
         if self.protocol().private.has_shares() {
             return Ok(sum);
         }
-        let (cohort, n_clients) = (cx.cohort_spec(), cx.n_clients());
-        match self.protocol().private.at_server(cohort, n_clients) {
+        match self.protocol().private.at_server(cx.selection(), cx.n_clients()) {
             Some(noise) => cx.release(self.noise_channel(), &noise, &sum),
             None => cx.release(self.noise_channel(), &NoPrivacy::<[f64]>::new(), &sum),
         }

@@ -6,7 +6,7 @@ use super::tests::{Toy, everything, firsts, number, play, protocol, rounds, slow
 use super::*;
 use folkmoot_codecs::TopK;
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::DropoutSpec;
+use folkmoot_engine::world::{Candidates, CohortSpec, DropoutSpec};
 use folkmoot_parts::Chosen;
 use folkmoot_parts::Value as _;
 use folkmoot_privacy::{Accountant, Law, Sampling};
@@ -45,7 +45,7 @@ fn samples(n_clients: u32) -> Toy {
 
 fn asked(cohort: CohortSpec) -> World {
     World {
-        cohort,
+        cohort: Box::new(cohort),
         ..World::ideal()
     }
 }
@@ -219,7 +219,10 @@ fn noise_at_clients_is_charged_to_who_sends_for_the_fewest_shares() {
 
 fn drawn(world: &World, round: u32, id: u32) -> bool {
     let streams = folkmoot_draws::Streams::new(5);
-    world.cohort.sample(10, Round(round), streams).contains(&ClientId(id))
+    Candidates::of_none(10, Round(round))
+        .select(&*world.cohort, streams)
+        .unwrap()
+        .contains(&ClientId(id))
 }
 
 #[test]
@@ -229,7 +232,7 @@ fn threads_and_windows_change_nothing() {
             prob: 0.2,
             ..DropoutSpec::default()
         },
-        cohort: CohortSpec::Poisson { rate: 0.3 },
+        cohort: Box::new(CohortSpec::Poisson { rate: 0.3 }),
         deadline: Some(SimSpan::from_secs(60.0)),
         ..slow()
     };

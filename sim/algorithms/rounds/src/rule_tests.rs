@@ -64,7 +64,7 @@ fn with_too_few_updates_the_model_stays_as_it_is() {
         (vec![3.0, 3.0, 6.0], 1.0)
     );
     let world = World {
-        cohort: CohortSpec::Size { n: 2, over_select: 2.0 },
+        cohort: Box::new(CohortSpec::Size { n: 2, over_select: 2.0 }),
         ..World::ideal()
     };
     let why = try_play(toy(9), trimmed, &world, Options::default())

@@ -62,10 +62,10 @@ fn masks_of_those_who_leave_are_recovered() {
             prob: 0.2,
             ..DropoutSpec::default()
         },
-        cohort: CohortSpec::Size {
+        cohort: Box::new(CohortSpec::Size {
             n: 12,
             over_select: 1.25,
-        },
+        }),
         deadline: Some(SimSpan::from_secs(60.0)),
         ..slow()
     };

@@ -95,6 +95,7 @@ impl<C: State, M: State, T: Extra> Server<C, M, T> {
             global: &mut self.global,
             rounds,
             cx,
+            reported: Vec::new(),
         };
         let event = match event {
             ServerEvent::Message {
@@ -104,6 +105,16 @@ impl<C: State, M: State, T: Extra> Server<C, M, T> {
                 from,
                 message: Up::Extra(rounds.open_extra(&packed).map_err(|damaged| unread(from, damaged))?),
             },
+            ServerEvent::Message { from, message } => {
+                let (message, told) = message.told();
+                if let Some((n_samples, metrics)) = told {
+                    let n = turn.cx.selection().metrics().len();
+                    let of_selection = metrics.iter().copied().take(n).collect();
+                    turn.cx.answered(from, n_samples, of_selection);
+                    turn.reported = metrics;
+                }
+                ServerEvent::Message { from, message }
+            }
             event => event,
         };
         if let ServerEvent::Message {

@@ -17,6 +17,8 @@ pub struct Task<'s, 'a, R: Trainer> {
     /// How its training hides single items, if it is to; only after
     /// [`Rounds::hiding_items`](crate::Rounds::hiding_items).
     pub hidden_items: Option<HiddenItems>,
+    /// The metrics to return in [`Trained::metrics`], of those that [`Trainer::reports`].
+    pub metrics: &'a [String],
     pub(super) cx: &'a JobContext,
 }
 
@@ -29,6 +31,7 @@ impl<'s, 'a, R: Trainer> Task<'s, 'a, R> {
             kept: None,
             passes: None,
             hidden_items: None,
+            metrics: &[],
             cx,
         }
     }
@@ -75,6 +78,9 @@ pub struct Trained<K = ()> {
     /// What it keeps once that is sent, by [`SidePayload::keep`](crate::SidePayload::keep); with
     /// `None` it keeps what it has.
     pub kept: Option<K>,
+    /// The values of [`Task::metrics`], in their order, which are sent with the update; empty where
+    /// [`Trainer::metric`] has them.
+    pub metrics: Vec<f32>,
     /// By how much it raises the first counters of the strategy's own, in their order: numbers for
     /// whoever evaluates the run, never sent.
     pub counts: Vec<u64>,
@@ -89,6 +95,7 @@ impl<K> Trained<K> {
             failed: None,
             receipt: Receipt::default(),
             kept: None,
+            metrics: Vec::new(),
             counts: Vec::new(),
         }
     }

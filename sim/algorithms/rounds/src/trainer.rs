@@ -1,7 +1,8 @@
 //! What is trained in rounds: the one trait that an algorithm needs.
 
-use crate::{COUNTERS, Task, Trained};
+use crate::{Aggregator, COUNTERS, Task, Trained};
 use folkmoot_engine::prelude::*;
+use folkmoot_engine::world::ClientSelection;
 use folkmoot_learning::Layout;
 
 /// Local training of a model: made of settings and public facts, as any [`Strategy`].
@@ -29,6 +30,29 @@ pub trait Trainer: Send + Sync + Sized + 'static {
     /// them ([`Task::passes`]). Default: 1, and a card that wants parts of it is rejected.
     fn passes(&self) -> u32 {
         1
+    }
+
+    /// Whether clients can report a metric that a client selection asks for, such as `loss`, and
+    /// what that costs, as a fraction of the operations of one of [`passes`](Self::passes).
+    /// Default: none, and such a selection is rejected.
+    fn reports(&self, _metric: &str) -> Option<f64> {
+        None
+    }
+
+    /// That metric of the model that a client received. Called where [`Trained::metrics`] is empty.
+    /// Default: no number.
+    fn metric(&self, _shard: Self::Shard<'_>, _parameters: &[f32], _metric: &str) -> f32 {
+        f32::NAN
+    }
+
+    /// A client selection of its own, in the place of the card's `cohort`. Default: none.
+    fn selection(&self) -> Option<&dyn ClientSelection> {
+        None
+    }
+
+    /// An aggregator of its own, in the place of the card's. Default: none.
+    fn aggregator(&self) -> Option<&dyn Aggregator> {
+        None
     }
 
     /// Local training of one client. Pure: on any thread, once or more often per task.

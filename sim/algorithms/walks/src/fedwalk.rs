@@ -301,7 +301,14 @@ impl Strategy for FedWalk {
         "row_requests",
     ];
 
-    fn server(&self, _: &Setup<'_>) -> Result<Server, StrategyError> {
+    fn server(&self, setup: &Setup<'_>) -> Result<Server, StrategyError> {
+        let selection = setup.selection();
+        if let Some(metric) = selection.metrics().first() {
+            return Err(StrategyError(format!(
+                "cohort: {} needs the {metric} of each client, which walks do not report; use All, Size, Fraction or Poisson",
+                selection.name()
+            )));
+        }
         Ok(Server::new(self.n_nodes(), self.n_bins))
     }
 

@@ -381,10 +381,10 @@ fn rough_world() -> World {
             after_ms: Dist::Uniform { low: 0.0, high: 2000.0 },
         },
         deadline: Some(SimSpan::from_secs(3.0)),
-        cohort: CohortSpec::Fraction {
+        cohort: Box::new(CohortSpec::Fraction {
             share: 0.7,
             over_select: 1.0,
-        },
+        }),
         header_bytes: 40,
         ..World::ideal()
     }

@@ -9,7 +9,7 @@ use crate::privacy::Spent;
 use crate::queue::EventKey;
 use crate::release::{Channel, Charge, Receipt};
 use crate::strategy::{Letter, Strategy, TimerId};
-use crate::world::CohortSpec;
+use crate::world::{ClientSelection, Memory};
 use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_metrics::trace::What;
 use folkmoot_metrics::{ClientId, Party, Round, RoundRow, SimSpan, SimTime};
@@ -130,6 +130,11 @@ macro_rules! alike {
             /// [`World::remedy`](crate::World::remedy).
             pub fn remedy(&self) -> String {
                 self.handling.env.world.remedy()
+            }
+
+            /// How clients are selected.
+            pub fn selection(&self) -> &dyn ClientSelection {
+                self.handling.env.selection()
             }
 
             /// The stream for `purpose` in this event: the same each time it is asked for here,
@@ -327,6 +332,8 @@ pub(crate) struct Record {
     pub(crate) stage: Option<&'static str>,
     /// What the server has released of everybody: the mechanism, the law, and how often.
     pub(crate) charged: Vec<(usize, Law, u64)>,
+    /// For client selection.
+    pub(crate) memory: Memory,
 }
 
 /// The server's handler's view of the run.
@@ -378,34 +385,38 @@ impl<S: Strategy> ServerContext<'_, S> {
         Ok(release)
     }
 
-    /// How clients are drawn.
-    pub fn cohort_spec(&self) -> CohortSpec {
-        self.handling.env.world.cohort
+    /// The clients to ask in this round, ascending. A selection that keeps a state moves it by each
+    /// call.
+    ///
+    /// # Errors
+    ///
+    /// As [`Candidates::select`](crate::world::Candidates::select).
+    pub fn cohort(&mut self) -> Result<Vec<ClientId>, StrategyError> {
+        let Handling { env, round, now, .. } = self.handling;
+        let at = (env.shares.n_clients(), round, now);
+        self.record.memory.select(env.selection(), at, env.ground.streams)
     }
 
-    /// The clients to ask in this round, ascending.
-    pub fn cohort(&self) -> Vec<ClientId> {
-        let env = self.handling.env;
-        let cohort = &env.world.cohort;
-        cohort.sample(env.shares.n_clients(), self.handling.round, env.ground.streams)
+    /// Notes for later selections that a client has answered in the event being handled: its
+    /// training samples by its own word, and the metrics that the selection asks for, in its order.
+    pub fn answered(&mut self, client: ClientId, n_samples: Option<u32>, metrics: Vec<f32>) {
+        let Handling {
+            env, event_round, now, ..
+        } = self.handling;
+        if env.selection().remembers() {
+            let of = (n_samples, metrics);
+            self.record.memory.answered(client, (event_round, now), of);
+        }
     }
 
     /// How many clients are asked in a round, at most.
     pub fn asked(&self) -> u32 {
-        self.handling
-            .env
-            .world
-            .cohort
-            .asked(self.handling.env.shares.n_clients())
+        self.selection().asked(self.n_clients())
     }
 
     /// With how many results the round is complete.
     pub fn needed(&self) -> u32 {
-        self.handling
-            .env
-            .world
-            .cohort
-            .needed(self.handling.env.shares.n_clients())
+        self.selection().needed(self.n_clients())
     }
 
     /// How long the round may take.

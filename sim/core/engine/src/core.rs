@@ -17,7 +17,6 @@ use crate::shared::{Form, Table};
 use crate::shares::Shares;
 use crate::strategy::{Absence, Letter, Strategy};
 use crate::trace::Notes;
-use crate::wire::{self, Wire};
 use crate::world::{AccessRates, Link};
 use folkmoot_draws::{Purpose, StreamName};
 use folkmoot_metrics::trace::{Fate, Message, What};
@@ -88,12 +87,13 @@ pub(crate) struct Core<S: Strategy> {
 }
 
 impl<S: Strategy> Core<S> {
-    pub(crate) fn new(index: usize, shares: Shares, n_clients: usize, n_mechanisms: usize) -> Self {
+    pub(crate) fn new(env: &Env<'_, S>, index: usize, n_clients: usize, n_mechanisms: usize) -> Self {
+        let shares = env.shares;
         Core {
             index,
             shares,
             agendas: Agendas::new(Shares::blocks(n_clients)),
-            ledger: Ledger::new(wire::in_order([S::Down::KINDS, S::Up::KINDS, S::Peer::KINDS])),
+            ledger: Ledger::new(env.ground.strategy.kinds()),
             outboxes: (0..=shares.n_parts()).map(|_| Vec::new()).collect(),
             abroad: Vec::new(),
             counters: ByRound::default(),

@@ -10,7 +10,7 @@ use crate::evaluator::{End, Evaluator, Heard};
 use crate::ground::Ground;
 use crate::job::JobContext;
 use crate::strategy::{Setup, Strategy};
-use crate::world::Stop;
+use crate::world::{ClientSelection, Stop};
 use folkmoot_metrics::{Direction, Kind, Ledger, Party, Round, Sheet};
 
 impl<S: Strategy> Ground<'_, S> {
@@ -58,6 +58,7 @@ impl<S: Strategy> Evaluator<S> for CountsOnly<'_, S> {
     fn at_end(&self, end: &End<'_, S>, sheet: &mut Sheet) {
         self.0.at_end(end, sheet);
         warn_of_stop(&end.setup.world.stop, sheet);
+        warn_of_selection(end.setup.selection(), sheet);
         warn_of_sizes(&end.strategy.sized_by_values(), end.ledger, sheet);
     }
 
@@ -80,6 +81,16 @@ fn warn_of_stop(stop: &Stop, sheet: &mut Sheet) {
                 "dry run: stop.{field} has no effect, since it depends on scores; the real run can end earlier and send fewer messages"
             ));
         }
+    }
+}
+
+fn warn_of_selection(selection: &dyn ClientSelection, sheet: &mut Sheet) {
+    if !selection.metrics().is_empty() {
+        sheet.warn(format!(
+            "dry run: cohort: {} depends on {}, which a dry run lacks; the real run selects other clients",
+            selection.name(),
+            selection.metrics().join(", ")
+        ));
     }
 }
 

@@ -4,7 +4,7 @@ use crate::evaluator::Evaluator;
 use crate::privacy::MechanismInfo;
 use crate::shares::Shares;
 use crate::strategy::{Setup, Shards, Strategy, System};
-use crate::world::World;
+use crate::world::{ClientSelection, World};
 use folkmoot_draws::Streams;
 use folkmoot_metrics::SimSpan;
 use folkmoot_metrics::trace::Followed;
@@ -54,11 +54,16 @@ pub(crate) struct Env<'a, S: Strategy> {
 }
 
 impl<'a, S: Strategy> Env<'a, S> {
+    pub(crate) fn selection(&self) -> &'a dyn ClientSelection {
+        self.ground.strategy.selection().unwrap_or(&*self.world.cohort)
+    }
+
     /// What a strategy may know of the run.
     pub(crate) fn setup(&self) -> Setup<'a> {
         Setup {
             n_clients: self.shares.n_clients(),
             world: self.world,
+            selection: self.selection(),
             streams: self.ground.streams,
         }
     }

@@ -35,7 +35,7 @@ pub(crate) type Help<'a, 'scope> = Option<&'a Helpers<'a, 'scope>>;
 impl<S: Strategy> ServerPart<S> {
     pub(crate) fn new(env: &Env<'_, S>, n_mechanisms: usize, state: Option<S::Server>) -> Self {
         ServerPart {
-            core: Core::new(0, env.shares, 1, n_mechanisms),
+            core: Core::new(env, 0, 1, n_mechanisms),
             state,
             account: Account {
                 rates: env.world.network.access(Party::Server, env.ground.streams),
@@ -207,7 +207,7 @@ impl<S: Strategy> ClientPart<S> {
             leaves_at: SimTime::NEVER,
         };
         ClientPart {
-            core: Core::new(1 + part as usize, env.shares, n, n_mechanisms),
+            core: Core::new(env, 1 + part as usize, n, n_mechanisms),
             part,
             states,
             accounts,
@@ -225,7 +225,7 @@ impl<S: Strategy> ClientPart<S> {
         spent: Vec<Spent>,
         prices: Prices,
     ) -> Self {
-        let mut core = Core::new(usize::MAX, env.shares, 0, 0);
+        let mut core = Core::new(env, usize::MAX, 0, 0);
         core.prices = prices;
         ClientPart {
             core,

@@ -5,10 +5,10 @@ use crate::evaluator::Evaluator;
 pub use crate::fault::StrategyError;
 use crate::job::JobContext;
 pub use crate::privacy::{MechanismInfo, Together};
-use crate::wire::Wire;
-use crate::world::World;
+use crate::wire::{Wire, in_order};
+use crate::world::{ClientSelection, World};
 use folkmoot_draws::{Purpose, SimRng, Streams};
-use folkmoot_metrics::{ClientId, DropReason, SimSpan};
+use folkmoot_metrics::{ClientId, DropReason, Kind, SimSpan};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -130,6 +130,12 @@ pub trait Strategy: Send + Sync + Sized + 'static {
         Vec::new()
     }
 
+    /// The kinds of its messages in the ledger, by their places. Default: as its messages declare
+    /// them; a strategy whose messages a user declares has others.
+    fn kinds(&self) -> Vec<Kind> {
+        in_order([Self::Down::KINDS, Self::Up::KINDS, Self::Peer::KINDS])
+    }
+
     /// What becomes of `message` when its receiver is absent. Default: it waits.
     fn absence(&self, _message: &Letter<Self>) -> Absence {
         Absence::Wait
@@ -139,6 +145,11 @@ pub trait Strategy: Send + Sync + Sized + 'static {
     /// own. Default: no.
     fn starts_clients(&self) -> bool {
         false
+    }
+
+    /// The strategy's own client selection, in the place of the card's `cohort`. Default: none.
+    fn selection(&self) -> Option<&dyn ClientSelection> {
+        None
     }
 
     /// The mechanisms whose releases handlers report.
@@ -219,10 +230,16 @@ pub struct Setup<'a> {
     /// The number of clients.
     pub n_clients: u32,
     pub world: &'a World,
+    pub(crate) selection: &'a dyn ClientSelection,
     pub(crate) streams: Streams,
 }
 
-impl Setup<'_> {
+impl<'a> Setup<'a> {
+    /// How clients are selected: as the strategy does, or else as the card says.
+    pub fn selection(&self) -> &'a dyn ClientSelection {
+        self.selection
+    }
+
     /// The stream of the whole run for `purpose`.
     pub fn rng(&self, purpose: Purpose) -> SimRng {
         self.streams.global(purpose)

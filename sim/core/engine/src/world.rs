@@ -9,17 +9,22 @@ pub mod cohort;
 pub mod devices;
 pub mod dist;
 pub mod dropout;
+mod known;
 pub mod network;
 pub mod outages;
+mod power_of_choice;
 pub mod rate;
 
 pub use availability::{Affordable, Availability, Periodic, Presence, PresenceCursor};
-pub use cohort::CohortSpec;
+pub use cohort::{ClientSelection, CohortSpec};
 pub use devices::Devices;
 pub use dist::Dist;
 pub use dropout::DropoutSpec;
+pub(crate) use known::Memory;
+pub use known::{Candidates, Known};
 pub use network::{AccessRates, Link, LinkClass, Links, Network, Verdict};
 pub use outages::OutageSpec;
+pub use power_of_choice::PowerOfChoice;
 pub use rate::{Log, LogError, Rate, Replay};
 
 use folkmoot_metrics::{SimSpan, Target};
@@ -44,7 +49,7 @@ pub struct World {
     /// Who leaves in mid-round.
     pub dropout: DropoutSpec,
     /// Who is asked to take part in a round.
-    pub cohort: CohortSpec,
+    pub cohort: Box<dyn ClientSelection>,
     /// How long a round may take; without one the server waits for everybody.
     pub deadline: Option<SimSpan>,
     /// When the run ends at the latest.
@@ -66,7 +71,7 @@ impl World {
             devices: Box::new(devices::Ideal {}),
             availability: Box::new(availability::Always {}),
             dropout: DropoutSpec::default(),
-            cohort: CohortSpec::default(),
+            cohort: Box::new(CohortSpec::default()),
             deadline: None,
             horizon: SimSpan::FOREVER,
             stop: Stop::default(),

@@ -233,7 +233,7 @@ impl Evaluator<Relay> for Log {
 
 impl Relay {
     fn begin(&self, server: &mut Server, cx: &mut ServerContext<'_, Self>) -> Result<(), StrategyError> {
-        let cohort = cx.cohort();
+        let cohort = cx.cohort()?;
         server.needed = cohort.len() as u64;
         server.reports = 0;
         let round = cx.round();
@@ -289,10 +289,10 @@ fn rough_world(availability: impl Availability + 'static) -> World {
             prob: 0.1,
             after_ms: Dist::Uniform { low: 0.0, high: 300.0 },
         },
-        cohort: CohortSpec::Fraction {
+        cohort: Box::new(CohortSpec::Fraction {
             share: 0.6,
             over_select: 1.2,
-        },
+        }),
         deadline: Some(SimSpan::from_millis(700.0)),
         header_bytes: 40,
         ..World::ideal()
@@ -432,10 +432,10 @@ fn every_fate_appears_and_every_row_balances() {
 #[test]
 fn in_the_ideal_world_every_token_comes_home() {
     let world = World {
-        cohort: CohortSpec::Size {
+        cohort: Box::new(CohortSpec::Size {
             n: 100,
             over_select: 1.0,
-        },
+        }),
         ..World::ideal()
     };
     let outcome = play(
@@ -487,7 +487,7 @@ fn adding_a_client_leaves_the_others_draws_alone() {
         absence: Absence::GiveUp,
     };
     let world = World {
-        cohort: CohortSpec::All,
+        cohort: Box::new(CohortSpec::All),
         ..rough_world(availability::Bernoulli { online_prob: 0.8 })
     };
     let rows = |n: u32| play_with(&strategy, n, &world, Options::default()).clients;

@@ -138,7 +138,7 @@ impl Place {
             },
             availability: self.outages().over(availability, 4),
             dropout: self.dropout,
-            cohort: self.cohort,
+            cohort: Box::new(self.cohort),
             deadline: None,
             // A message that is cut off by an absence begins anew, for ever where clients never
             // stay for as long as it takes.

@@ -99,6 +99,15 @@ impl<K: State + Sync + Clone> Trainer for Classified<K> {
         self.classifier.epochs()
     }
 
+    /// The loss takes a forward pass on the training items: a third of an epoch.
+    fn reports(&self, metric: &str) -> Option<f64> {
+        (metric == "loss").then_some(1.0 / 3.0)
+    }
+
+    fn metric(&self, shard: &Shard, parameters: &[f32], _: &str) -> f32 {
+        self.classifier.training_loss(shard, parameters) as f32
+    }
+
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<K> {
         let rng = &mut task.rng();
         match task.hidden_items {

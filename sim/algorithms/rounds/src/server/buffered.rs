@@ -58,7 +58,7 @@ impl Buffered {
     ) -> Result<(), StrategyError> {
         match event {
             ServerEvent::Start => {
-                let cohort = turn.cx.cohort();
+                let cohort = turn.cx.cohort()?;
                 let is_idle = |id: &ClientId| cohort.binary_search(id).is_err();
                 self.idle = (0..turn.cx.n_clients()).map(ClientId).filter(is_idle).collect();
                 set_deadline(turn.cx);
@@ -149,7 +149,7 @@ impl Buffered {
         };
         self.asked = 0;
         self.idle.append(&mut self.unreached);
-        let is_taken = turn.take_in(updates);
+        let is_taken = turn.take_in(updates)?;
         turn.end_round(is_taken, report)?;
         set_deadline(turn.cx);
         Ok(())

@@ -25,9 +25,9 @@ pub(super) fn unread(client: ClientId, damaged: Damaged) -> StrategyError {
 /// What the server has whichever way rounds go.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(bound = "C: State, M: State")]
-pub(super) struct Global<C, M> {
+pub(crate) struct Global<C, M> {
     #[serde(with = "shared")]
-    pub(super) parameters: Arc<[f32]>,
+    pub(crate) parameters: Arc<[f32]>,
     /// The model as it is sent down, once it has been packed.
     #[serde(with = "shared")]
     packed: Option<Arc<[u8]>>,
@@ -43,6 +43,8 @@ pub(super) struct Global<C, M> {
     /// What the server makes of an exchange before any training.
     exchanged: M,
     pub(super) memory: Memory,
+    /// What the trainer's own aggregator keeps.
+    pub(crate) aggregated: Vec<u8>,
 }
 
 /// An update and how it came.
@@ -54,6 +56,8 @@ pub(super) struct Received {
     pub(super) staleness: u32,
     pub(super) n_samples: u32,
     pub(super) weights: Vec<f32>,
+    /// What it reports, in the order of [`Rounds::metrics`].
+    pub(super) metrics: Vec<f32>,
 }
 
 /// An update that took no part, since a number in it was not finite.
@@ -79,6 +83,7 @@ impl<C: State + Default, M: State + Default> Global<C, M> {
             collected: C::default(),
             exchanged: M::default(),
             memory: Memory::default(),
+            aggregated: Vec::new(),
         }
     }
 }
@@ -114,16 +119,22 @@ impl<C: State, M: State> Global<C, M> {
 
 /// What an event of the server is handled with, whichever way rounds go.
 pub(in super::super) struct Turn<'a, 'c, R: Trainer, P: SidePayload<R>, X: Exchange<R>> {
-    pub(super) global: &'a mut Global<P::ServerState, X::ServerState>,
-    pub(super) rounds: &'a Rounds<R, P, X>,
-    pub(super) cx: &'a mut ServerContext<'c, Rounds<R, P, X>>,
+    pub(crate) global: &'a mut Global<P::ServerState, X::ServerState>,
+    pub(crate) rounds: &'a Rounds<R, P, X>,
+    pub(crate) cx: &'a mut ServerContext<'c, Rounds<R, P, X>>,
+    /// What the update of the event reports.
+    pub(super) reported: Vec<f32>,
 }
 
 impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
     /// Whom this round asks: its cohort, and in an exchange everybody.
-    pub(super) fn asked(&mut self) -> Vec<ClientId> {
+    ///
+    /// # Errors
+    ///
+    /// When the card's selection fails.
+    pub(super) fn asked(&mut self) -> Result<Vec<ClientId>, StrategyError> {
         match self.rounds.is_exchange(self.cx.round()) {
-            true => (0..self.cx.n_clients()).map(ClientId).collect(),
+            true => Ok((0..self.cx.n_clients()).map(ClientId).collect()),
             false => self.cx.cohort(),
         }
     }
@@ -227,6 +238,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
                     staleness: self.cx.round().0 - self.cx.event_round().0,
                     n_samples,
                     weights,
+                    metrics: std::mem::take(&mut self.reported),
                 })
             }
             Err(what) => {
@@ -258,26 +270,33 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
 
     /// Moves the model by what the rule makes of updates, in ascending order of their clients.
     /// False if they are too few or weigh nothing.
-    pub(super) fn take_in(&mut self, mut updates: Vec<Received>) -> bool {
+    pub(super) fn take_in(&mut self, mut updates: Vec<Received>) -> Result<bool, StrategyError> {
         // A stable sort: several updates of one client stay in the order in which they came.
         updates.sort_by_key(|received| received.client);
         self.see_each(&updates);
         let protocol = &self.rounds.protocol;
         if updates.len() < protocol.min_updates as usize {
-            return false;
+            return Ok(false);
         }
-        let all = updates.iter().map(|received| Update {
+        let weighty = |received: &&Received| protocol.weight(received.n_samples) > 0.0;
+        let all = updates.iter().filter(weighty).map(|received| Update {
             client: received.client,
             weight: protocol.weight(received.n_samples),
             discount: protocol.discount(received.staleness),
             values: &received.weights,
         });
-        let all: Vec<Update<'_>> = all.filter(|update| update.weight > 0.0).collect();
+        let all: Vec<Update<'_>> = all.collect();
         if all.len() < protocol.aggregator.fewest().max(1) as usize {
-            return false;
+            return Ok(false);
         }
+        let of = updates.iter().filter(weighty);
+        let of: Vec<_> = of.map(|received| (received.staleness, &received.metrics[..])).collect();
         let stalest = updates.iter().map(|received| received.staleness).max().unwrap_or(0);
         let weight = all.iter().map(|update| update.weight).sum();
+        let own = match self.rounds.trainer.aggregator() {
+            Some(own) => Some(self.aggregate(own, &all, &of)?),
+            None => None,
+        };
         let updates = Updates {
             all,
             model: match self.rounds.sends_changes() {
@@ -287,13 +306,14 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
             n_trainable: self.rounds.n_learning(),
         };
         let trainer = &self.rounds.trainer;
-        let mut combined = match &self.rounds.method {
-            Some(method) => {
+        let mut combined = match (own, &self.rounds.method) {
+            (Some(own), _) => own,
+            (None, Some(method)) => {
                 let n = self.rounds.travels.n_down;
                 self.global.memory.renew(&**method, trainer, n, &updates);
                 method.combine(trainer, &*protocol.aggregator, &updates)
             }
-            None => protocol.aggregator.combine(&updates),
+            (None, None) => protocol.aggregator.combine(&updates),
         };
         if let Aggregation::Mixed { share, discount } = protocol.aggregation {
             // Its one update is a model.
@@ -303,7 +323,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
             }
         }
         self.step(combined, weight);
-        true
+        Ok(true)
     }
 
     /// Moves the model by all updates of a private round, each cut to its length, in ascending
@@ -328,7 +348,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
     /// Moves the model by a sum of `n` models whose changes have been cut: whoever is missing of
     /// those expected counts as unchanged.
     pub(super) fn step_private(&mut self, mut sum: Vec<f64>, n: f64) -> Result<(), StrategyError> {
-        let expected = self.cx.cohort_spec().mean_asked(self.cx.n_clients());
+        let expected = self.cx.selection().mean_asked(self.cx.n_clients());
         let missing = expected - n;
         if missing != 0.0 {
             let model = self.global.parameters.iter();

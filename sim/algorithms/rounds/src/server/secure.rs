@@ -70,10 +70,7 @@ impl<T: Extra> Masked<T> {
         turn: &mut Turn<'_, '_, R, P, X>,
     ) -> Result<(), StrategyError> {
         match event {
-            ServerEvent::Start => {
-                self.open(turn);
-                Ok(())
-            }
+            ServerEvent::Start => self.open(turn),
             ServerEvent::Message { from, message } => match self.receive((from, message), turn) {
                 true => self.answered(turn),
                 false => Ok(()),
@@ -107,12 +104,16 @@ impl<T: Extra> Masked<T> {
         }
     }
 
-    fn open<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(&mut self, turn: &mut Turn<'_, '_, R, P, X>) {
-        let cohort = turn.asked();
+    fn open<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
+        &mut self,
+        turn: &mut Turn<'_, '_, R, P, X>,
+    ) -> Result<(), StrategyError> {
+        let cohort = turn.asked()?;
         self.asked = cohort.len() as u64;
         let message = turn.message();
         cohort.into_iter().for_each(|id| turn.cx.send(id, message.clone()));
         self.answers.begin(self.asked, self.asked, turn.cx);
+        Ok(())
     }
 
     /// Takes a message in; whether it is one that was waited for.
@@ -268,8 +269,7 @@ impl<T: Extra> Masked<T> {
     ) -> Result<(), StrategyError> {
         self.session = Session::default();
         turn.end_exchange(self.exchange.n_ready())?;
-        self.open(turn);
-        Ok(())
+        self.open(turn)
     }
 
     fn close<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
@@ -321,10 +321,10 @@ impl<T: Extra> Masked<T> {
             staleness_mean: 0.0,
         };
         turn.end_round(is_taken, report)?;
-        if turn.cx.round().0 < turn.rounds.protocol.rounds {
-            self.open(turn);
+        match turn.cx.round().0 < turn.rounds.protocol.rounds {
+            true => self.open(turn),
+            false => Ok(()),
         }
-        Ok(())
     }
 }
 

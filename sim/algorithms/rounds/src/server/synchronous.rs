@@ -49,10 +49,7 @@ impl<T: Extra> Synchronous<T> {
         turn: &mut Turn<'_, '_, R, P, X>,
     ) -> Result<(), StrategyError> {
         match event {
-            ServerEvent::Start => {
-                self.open(turn);
-                Ok(())
-            }
+            ServerEvent::Start => self.open(turn),
             ServerEvent::Message {
                 from,
                 message:
@@ -135,8 +132,11 @@ impl<T: Extra> Synchronous<T> {
         Ok(())
     }
 
-    fn open<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(&mut self, turn: &mut Turn<'_, '_, R, P, X>) {
-        let (round, cohort) = (turn.cx.round(), turn.asked());
+    fn open<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
+        &mut self,
+        turn: &mut Turn<'_, '_, R, P, X>,
+    ) -> Result<(), StrategyError> {
+        let (round, cohort) = (turn.cx.round(), turn.asked()?);
         self.is_closing = false;
         self.n_extras = 0;
         self.brings_extras = turn.rounds.brings_extra(round);
@@ -147,6 +147,7 @@ impl<T: Extra> Synchronous<T> {
             turn.cx.send(id, message);
         }
         self.answers.begin(asked, asked * turn.rounds.owed(round), turn.cx);
+        Ok(())
     }
 
     /// Ends the round with what has come, and begins the next; an exchange goes on as long as
@@ -161,8 +162,7 @@ impl<T: Extra> Synchronous<T> {
                 return Ok(());
             }
             turn.end_exchange(self.exchange.n_ready())?;
-            self.open(turn);
-            return Ok(());
+            return self.open(turn);
         }
         let mut updates = std::mem::take(&mut self.updates);
         let n_surplus = drop_surplus(&mut updates, turn.cx.needed() as usize, &mut turn.cx.rng(TIES));
@@ -180,7 +180,7 @@ impl<T: Extra> Synchronous<T> {
                 turn.take_in_private(updates)?;
                 true
             }
-            false => turn.take_in(updates),
+            false => turn.take_in(updates)?,
             true => {
                 statistics.sort_by_key(|(client, _)| *client);
                 let sums = statistics
@@ -197,10 +197,10 @@ impl<T: Extra> Synchronous<T> {
         turn.end_round(is_taken, report)?;
         (0..n_surplus).for_each(|_| turn.cx.late(round));
         turn.cx.count(LATE, n_surplus);
-        if turn.cx.round().0 < turn.rounds.protocol.rounds {
-            self.open(turn);
+        match turn.cx.round().0 < turn.rounds.protocol.rounds {
+            true => self.open(turn),
+            false => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -53,7 +53,7 @@ impl Evaluator<FedWalk> for Watch {
         direction: Direction,
     ) -> Option<f64> {
         let devices = system.n_nodes() as f64;
-        let walks = setup.world.cohort.mean_asked(setup.n_clients);
+        let walks = setup.selection().mean_asked(setup.n_clients);
         match (kind.name, direction) {
             ("group_plan" | "dictionary" | "tree_and_matrix", Direction::Downlink) => Some(devices),
             ("degree_vector" | "ordered_matrix", Direction::Uplink) => Some(devices),
@@ -135,7 +135,7 @@ impl Watch {
         }
         let (l, p) = (system.params.walk_length, system.params.predictor_prob);
         if system.params.self_hop == SelfHop::Message {
-            let asked = end.setup.world.cohort.mean_asked(end.setup.n_clients);
+            let asked = end.setup.selection().mean_asked(end.setup.n_clients);
             let n_walks = asked * f64::from(system.params.walks_per_node);
             let error = (self.connected_share * theory::message_variance(l, p) / n_walks).sqrt();
             for (label, form) in [

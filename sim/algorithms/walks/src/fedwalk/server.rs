@@ -94,7 +94,7 @@ impl Server {
             ServerEvent::Message { from, message } => self.receive(system, from, message, cx)?,
             ServerEvent::Timer(timer) => timer == self.answers.timer(),
             ServerEvent::Done(Done::Tree(published)) => {
-                self.publish(system, Some(published), cx);
+                self.publish(system, Some(published), cx)?;
                 false
             }
             ServerEvent::Done(Done::Vectors(vectors)) => {
@@ -106,10 +106,10 @@ impl Server {
             ServerEvent::Quiet => !matches!(self.stage, Stage::Tree | Stage::Learning),
             ServerEvent::Done(Done::Matrix(_)) | ServerEvent::Undelivered { .. } => false,
         };
-        if over {
-            self.next_stage(system, cx);
+        match over {
+            true => self.next_stage(system, cx),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     fn enter(&mut self, stage: Stage, cx: &mut ServerContext<'_, FedWalk>) {
@@ -205,22 +205,23 @@ impl Server {
         }
     }
 
-    fn next_stage(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, FedWalk>) {
+    fn next_stage(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, FedWalk>) -> Result<(), StrategyError> {
         match self.stage {
             Stage::Vectors => self.send_dictionary(system, cx),
             Stage::Matrices => {
                 let matrices = Arc::clone(&self.matrices);
-                if let Some(dictionary) = self.dictionary.clone() {
-                    self.make_tree(system, Work::ClusterMatrices { matrices, dictionary }, cx);
+                match self.dictionary.clone() {
+                    Some(dictionary) => self.make_tree(system, Work::ClusterMatrices { matrices, dictionary }, cx),
+                    None => Ok(()),
                 }
             }
-            Stage::Tree | Stage::Learning => {}
+            Stage::Tree | Stage::Learning => Ok(()),
             Stage::Walks => self.end_round(system, cx),
         }
     }
 
     /// A3, and then what comes next: the matrices, or the tree of the vectors alone.
-    fn send_dictionary(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, FedWalk>) {
+    fn send_dictionary(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, FedWalk>) -> Result<(), StrategyError> {
         let dictionary = Arc::new(Dictionary::new(std::mem::take(&mut self.vectors)));
         let codec = &*system.params.codec;
         let bytes = packed_bytes(codec, 1, self.n_bins) * system.n_nodes() as u64;
@@ -233,27 +234,40 @@ impl Server {
         });
         self.dictionary = Some(Arc::clone(&dictionary));
         if !system.params.m_upload {
-            self.make_tree(system, Work::ClusterVectors { dictionary }, cx);
-            return;
+            return self.make_tree(system, Work::ClusterVectors { dictionary }, cx);
         }
         if system.params.reads_tree() {
             self.matrices = vec![Box::default(); system.n_nodes()].into();
         }
         self.enter(Stage::Matrices, cx);
         self.wait_for_all(cx);
+        Ok(())
     }
 
     /// Starts working out the tree, if anybody will read it.
-    fn make_tree(&mut self, system: &FedWalk, work: Work, cx: &mut ServerContext<'_, FedWalk>) {
+    fn make_tree(
+        &mut self,
+        system: &FedWalk,
+        work: Work,
+        cx: &mut ServerContext<'_, FedWalk>,
+    ) -> Result<(), StrategyError> {
         self.enter(Stage::Tree, cx);
         match system.params.reads_tree() {
-            true => cx.compute(work),
+            true => {
+                cx.compute(work);
+                Ok(())
+            }
             false => self.publish(system, None, cx),
         }
     }
 
     /// A5, the end of the set-up.
-    fn publish(&mut self, system: &FedWalk, published: Option<Arc<Published>>, cx: &mut ServerContext<'_, FedWalk>) {
+    fn publish(
+        &mut self,
+        system: &FedWalk,
+        published: Option<Arc<Published>>,
+        cx: &mut ServerContext<'_, FedWalk>,
+    ) -> Result<(), StrategyError> {
         let (rows, with_matrix) = (system.params.rows, system.params.m_upload);
         if rows != Rows::Off {
             let bytes = published_bytes(system.n_nodes(), rows, with_matrix, &*system.params.codec);
@@ -270,10 +284,10 @@ impl Server {
         // Kept for the scores.
         self.published = published;
         self.enter(Stage::Walks, cx);
-        self.end_round(system, cx);
+        self.end_round(system, cx)
     }
 
-    fn end_round(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, FedWalk>) {
+    fn end_round(&mut self, system: &FedWalk, cx: &mut ServerContext<'_, FedWalk>) -> Result<(), StrategyError> {
         let (asked, came) = (self.answers.asked(), self.answers.came());
         self.by_round.push(self.corpus.n_sentences());
         cx.round_done(RoundReport {
@@ -284,9 +298,9 @@ impl Server {
         });
         if cx.round().0 > system.params.walks_per_node {
             self.learn(system, cx);
-            return;
+            return Ok(());
         }
-        let cohort = cx.cohort();
+        let cohort = cx.cohort()?;
         let asked = cohort.len() as u64;
         let needed = u64::from(cx.needed()).min(asked);
         let budget = Budget {
@@ -298,6 +312,7 @@ impl Server {
             cx.send(id, Down::Start(budget));
         }
         self.answers.begin(asked, needed, cx);
+        Ok(())
     }
 
     /// Phase C, if anything is to be learned.

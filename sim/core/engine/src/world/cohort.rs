@@ -1,10 +1,89 @@
-//! Cohorts: whom the server asks to take part in a round.
+//! Client selection: whom the server asks to take part in a round.
 
-use folkmoot_draws::{Purpose, Streams, draw_first, unit};
-use folkmoot_metrics::{ClientId, Round};
+use super::known::Candidates;
+use crate::fault::StrategyError;
+use folkmoot_draws::{SimRng, draw_first, unit};
+use folkmoot_metrics::ClientId;
 use folkmoot_parts::{Rules, component};
+use folkmoot_privacy::Sampling;
 
-/// Client selection per round.
+/// A way to select the clients of a round, as a card names it in `cohort`.
+///
+/// It sees what the server knows and no client's data. A selection from outside is registered by
+/// `Registry::add_selection`.
+///
+/// ```
+/// use folkmoot_engine::prelude::*;
+/// use folkmoot_engine::world::{Candidates, ClientSelection, World};
+///
+/// /// One client after the other.
+/// struct InTurn;
+/// impl ClientSelection for InTurn {
+///     fn name(&self) -> &str { "InTurn" }
+///     fn asked(&self, _: u32) -> u32 { 1 }
+///     fn select(&self, clients: &mut Candidates<'_>, _: SimRng) -> Result<Vec<ClientId>, StrategyError> {
+///         Ok(vec![ClientId(clients.round.0 % clients.n_clients)])
+///     }
+/// }
+/// let world = World { cohort: Box::new(InTurn), ..World::ideal() };
+/// assert_eq!(world.cohort.needed(9), 1);
+/// ```
+pub trait ClientSelection: Send + Sync {
+    /// As a card calls it, for messages.
+    fn name(&self) -> &str;
+
+    /// The clients of a round, in any order, each once. Called once per round; `rng` is the
+    /// round's own stream for it.
+    ///
+    /// # Errors
+    ///
+    /// Ends the run. So does a client that does not exist, or one that is selected twice.
+    fn select(&self, clients: &mut Candidates<'_>, rng: SimRng) -> Result<Vec<ClientId>, StrategyError>;
+
+    /// How many of `n_clients` clients are selected, at most.
+    fn asked(&self, n_clients: u32) -> u32;
+
+    /// With how many results a round of `n_clients` clients is complete; more than are selected
+    /// where that varies. Default: as many as are selected at most.
+    fn needed(&self, n_clients: u32) -> u32 {
+        self.asked(n_clients)
+    }
+
+    /// How many of `n_clients` clients are selected on average. Default: as many as at most.
+    fn mean_asked(&self, n_clients: u32) -> f64 {
+        f64::from(self.asked(n_clients))
+    }
+
+    /// Notes the rules that depend on the number of clients. Default: none.
+    fn check_clients(&self, _n_clients: u32, _rules: &mut Rules) {}
+
+    /// How clients are sampled, each with the probability `mean_asked / n_clients`, if the
+    /// accounting of privacy may rely on it. Default: it may not, and client-level differential
+    /// privacy rejects the selection.
+    fn sampling(&self) -> Option<Sampling> {
+        None
+    }
+
+    /// Whether asynchronous rounds may replace it after the first by uniform draws, so many clients
+    /// at a time. Default: no, and they reject it.
+    fn suits_asynchrony(&self) -> bool {
+        false
+    }
+
+    /// The metrics that clients report with their updates, at 4 bytes each, such as `loss`.
+    /// Default: none.
+    fn metrics(&self) -> &[String] {
+        &[]
+    }
+
+    /// Whether it looks at what the server knows of clients; otherwise nothing is kept of them.
+    /// Default: yes.
+    fn remembers(&self) -> bool {
+        true
+    }
+}
+
+/// Selection without regard to what is known of clients.
 #[component]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CohortSpec {
@@ -39,37 +118,33 @@ pub enum CohortSpec {
     },
 }
 
-impl CohortSpec {
-    /// What depends on the number of clients.
-    pub fn check_clients(&self, n_clients: u32, rules: &mut Rules) {
-        if let CohortSpec::Size { n, .. } = *self {
-            let rule = format!("must lie in 1..={n_clients} (n_clients), got {n}");
-            rules.require((1..=n_clients).contains(&n), "n", rule);
+impl ClientSelection for CohortSpec {
+    fn name(&self) -> &str {
+        match self {
+            CohortSpec::All => "All",
+            CohortSpec::Size { .. } => "Size",
+            CohortSpec::Fraction { .. } => "Fraction",
+            CohortSpec::Poisson { .. } => "Poisson",
         }
     }
 
-    /// With how many results a round of `n_clients` clients is complete; more than are asked where
-    /// that is drawn.
-    pub fn needed(&self, n_clients: u32) -> u32 {
+    /// Draws one index per client selected, or a coin per client.
+    fn select(&self, clients: &mut Candidates<'_>, mut rng: SimRng) -> Result<Vec<ClientId>, StrategyError> {
+        let n_clients = clients.n_clients;
+        let mut ids: Vec<ClientId> = (0..n_clients).map(ClientId).collect();
         match *self {
-            CohortSpec::All | CohortSpec::Poisson { .. } => n_clients,
-            CohortSpec::Size { n, .. } => n.min(n_clients),
-            CohortSpec::Fraction { share, .. } => {
-                ((share * f64::from(n_clients)).round() as u32).clamp(1, n_clients.max(1))
+            CohortSpec::All => {}
+            CohortSpec::Poisson { rate } => ids.retain(|_| unit(&mut rng) < rate),
+            CohortSpec::Size { .. } | CohortSpec::Fraction { .. } => {
+                let asked = self.asked(n_clients) as usize;
+                draw_first(&mut rng, &mut ids, asked);
+                ids.truncate(asked);
             }
         }
+        Ok(ids)
     }
 
-    /// How many of `n_clients` clients are asked on average.
-    pub fn mean_asked(&self, n_clients: u32) -> f64 {
-        match *self {
-            CohortSpec::Poisson { rate } => rate * f64::from(n_clients),
-            _ => f64::from(self.asked(n_clients)),
-        }
-    }
-
-    /// How many of `n_clients` clients are asked, at most.
-    pub fn asked(&self, n_clients: u32) -> u32 {
+    fn asked(&self, n_clients: u32) -> u32 {
         match *self {
             CohortSpec::All | CohortSpec::Poisson { .. } => n_clients,
             CohortSpec::Size { over_select, .. } | CohortSpec::Fraction { over_select, .. } => {
@@ -80,29 +155,57 @@ impl CohortSpec {
         }
     }
 
-    /// The clients asked in `round`, ascending. Draws one index per client asked, or a coin per
-    /// client, from the round's own stream.
-    pub fn sample(&self, n_clients: u32, round: Round, streams: Streams) -> Vec<ClientId> {
-        if *self == CohortSpec::All {
-            return (0..n_clients).map(ClientId).collect();
+    fn needed(&self, n_clients: u32) -> u32 {
+        match *self {
+            CohortSpec::All | CohortSpec::Poisson { .. } => n_clients,
+            CohortSpec::Size { n, .. } => n.min(n_clients),
+            CohortSpec::Fraction { share, .. } => {
+                ((share * f64::from(n_clients)).round() as u32).clamp(1, n_clients.max(1))
+            }
         }
-        let asked = self.asked(n_clients) as usize;
-        let mut rng = streams.party(Purpose(*b"cohort  "), folkmoot_metrics::Party::Server, round);
-        let mut ids: Vec<ClientId> = (0..n_clients).map(ClientId).collect();
-        if let CohortSpec::Poisson { rate } = *self {
-            ids.retain(|_| unit(&mut rng) < rate);
-            return ids;
+    }
+
+    fn mean_asked(&self, n_clients: u32) -> f64 {
+        match *self {
+            CohortSpec::Poisson { rate } => rate * f64::from(n_clients),
+            _ => f64::from(self.asked(n_clients)),
         }
-        draw_first(&mut rng, &mut ids, asked);
-        ids.truncate(asked);
-        ids.sort_unstable();
-        ids
+    }
+
+    fn check_clients(&self, n_clients: u32, rules: &mut Rules) {
+        if let CohortSpec::Size { n, .. } = *self {
+            let rule = format!("must lie in 1..={n_clients} (n_clients), got {n}");
+            rules.require((1..=n_clients).contains(&n), "n", rule);
+        }
+    }
+
+    fn sampling(&self) -> Option<Sampling> {
+        Some(match self {
+            CohortSpec::All | CohortSpec::Poisson { .. } => Sampling::Poisson,
+            CohortSpec::Size { .. } | CohortSpec::Fraction { .. } => Sampling::FixedSize,
+        })
+    }
+
+    fn suits_asynchrony(&self) -> bool {
+        !matches!(self, CohortSpec::Poisson { .. })
+    }
+
+    fn remembers(&self) -> bool {
+        false
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_draws::Streams;
+    use folkmoot_metrics::Round;
+
+    fn sample(spec: CohortSpec, n_clients: u32, round: u32) -> Vec<ClientId> {
+        Candidates::of_none(n_clients, Round(round))
+            .select(&spec, Streams::new(1))
+            .unwrap()
+    }
 
     #[test]
     fn a_cohort_has_no_repeats_and_the_asked_size() {
@@ -110,17 +213,20 @@ mod tests {
             n: 10,
             over_select: 1.3,
         };
-        let cohort = spec.sample(50, Round(2), Streams::new(1));
+        let cohort = sample(spec, 50, 2);
         assert_eq!(cohort.len(), 13);
         assert!(cohort.windows(2).all(|pair| pair[0] < pair[1]));
-        assert_ne!(cohort, spec.sample(50, Round(3), Streams::new(1)));
+        assert_ne!(cohort, sample(spec, 50, 3));
         assert_eq!(spec.needed(50), 10);
         assert_eq!(
-            CohortSpec::Fraction {
-                share: 0.001,
-                over_select: 1.0
-            }
-            .sample(50, Round(0), Streams::new(1))
+            sample(
+                CohortSpec::Fraction {
+                    share: 0.001,
+                    over_select: 1.0
+                },
+                50,
+                0
+            )
             .len(),
             1
         );
@@ -131,9 +237,7 @@ mod tests {
     #[test]
     fn coins_draw_cohorts_of_every_size() {
         let spec = CohortSpec::Poisson { rate: 0.2 };
-        let sizes: Vec<f64> = (0..4000)
-            .map(|round| spec.sample(10, Round(round), Streams::new(1)).len() as f64)
-            .collect();
+        let sizes: Vec<f64> = (0..4000).map(|round| sample(spec, 10, round).len() as f64).collect();
         let mean = sizes.iter().sum::<f64>() / 4000.0;
         let variance = sizes.iter().map(|n| (n - mean) * (n - mean)).sum::<f64>() / 4000.0;
         assert!(
@@ -143,7 +247,7 @@ mod tests {
         assert!((variance - 1.6).abs() < 0.2, "{variance}");
         assert!(sizes.contains(&0.0));
         let all = CohortSpec::Poisson { rate: 1.0 };
-        assert_eq!(all.sample(10, Round(0), Streams::new(1)).len(), 10);
+        assert_eq!(sample(all, 10, 0).len(), 10);
     }
 
     #[test]

@@ -96,10 +96,10 @@ impl Strategy for Notary {
             cx.finish();
             return Ok(());
         }
-        book.sizes.push((cx.asked(), cx.needed(), cx.cohort().len()));
+        book.sizes.push((cx.asked(), cx.needed(), cx.cohort()?.len()));
         book.wait.begin(cx.asked().into(), cx.needed().into(), cx);
         book.waits.push(book.wait.timer());
-        cx.cohort().into_iter().for_each(|id| cx.send(id, Down::Begin));
+        cx.cohort()?.into_iter().for_each(|id| cx.send(id, Down::Begin));
         Ok(())
     }
 
@@ -177,7 +177,7 @@ impl Evaluator<Notary> for Reads {
 
 fn notarise(cohort: CohortSpec) -> (Book, Outcome) {
     notarise_in(&World {
-        cohort,
+        cohort: Box::new(cohort),
         ..World::ideal()
     })
 }

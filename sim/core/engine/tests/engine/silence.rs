@@ -154,7 +154,7 @@ fn a_run_whose_clients_toggle_too_often_to_be_followed_is_refused_where_it_gets_
     let world = |horizon| World {
         network: Box::new(links),
         availability: Box::new(availability),
-        cohort: CohortSpec::Size { n: 1, over_select: 1.0 },
+        cohort: Box::new(CohortSpec::Size { n: 1, over_select: 1.0 }),
         horizon,
         ..World::ideal()
     };

@@ -7,7 +7,7 @@ use super::script::{Act, BROADCAST, DRAW, Heard, Say, Script, Seen, absence, num
 use folkmoot_draws::StreamName;
 use folkmoot_engine::Fault;
 use folkmoot_engine::prelude::*;
-use folkmoot_engine::world::{AccessRates, Link, Presence, PresenceCursor, Rate};
+use folkmoot_engine::world::{AccessRates, Candidates, Link, Presence, PresenceCursor, Rate};
 use folkmoot_metrics::ledger::Cell;
 use folkmoot_metrics::trace::{self, Event as Told, Fate, Followed};
 use std::collections::BTreeMap;
@@ -375,7 +375,8 @@ impl Plain<'_> {
                     );
                 }
                 (Act::Broadcast { words, policy }, Party::Server) => {
-                    let cohort = self.world.cohort.sample(n_clients, round, self.streams);
+                    let mut clients = Candidates::of_none(n_clients, round);
+                    let cohort = clients.select(&*self.world.cohort, self.streams).expect("a draw");
                     for to in cohort.into_iter().take(BROADCAST) {
                         self.send(me, at, round, Party::Client(to), Say { life, policy, words });
                     }

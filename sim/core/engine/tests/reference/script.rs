@@ -250,7 +250,7 @@ impl Strategy for Script {
             match act {
                 Act::Send { to, words, policy } => cx.send(ClientId(to % cx.n_clients()), say(words, policy)),
                 Act::Broadcast { words, policy } => {
-                    for id in cx.cohort().into_iter().take(BROADCAST) {
+                    for id in cx.cohort()?.into_iter().take(BROADCAST) {
                         cx.send(id, say(words, policy));
                     }
                 }
