@@ -29,6 +29,7 @@ from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Seque
 import numpy as np
 
 from . import app as api
+from . import clock
 from .wire import DTYPES, PROTOCOL, Array, Channel, Region, numpy_to_torch, pack, torch_to_numpy, unpack
 
 #: The largest whole number up to which f32 holds all.
@@ -193,7 +194,8 @@ class Model:
             plain = values[at : at + array["n"]].reshape(array["shape"])
             at += array["n"]
             kind = np.dtype(_numpy_name(array["dtype"]))
-            plain = (np.rint(plain) if kind.kind in "iub" else plain).astype(kind)
+            # An array without a dimension stays an array.
+            plain = np.asarray(np.rint(plain) if kind.kind in "iub" else plain).astype(kind)
             made[array["name"]] = numpy_to_torch(plain, array["dtype"]) if array["library"] == "torch" else plain
         ordered = {name: made[name] for name in self.spec["order"]}
         container = self.spec["container"]
@@ -259,9 +261,12 @@ class Worker:
         self.alone: Dict[Optional[int], Dict[str, Array]] = {}
 
     def handle(self, header: Mapping[str, Any], arrays: Dict[str, Array]) -> Tuple[Dict[str, Any], Dict[str, Array]]:
-        return getattr(self, "do_" + header["kind"])(header, arrays)  # type: ignore[no-any-return]
+        with clock.later(bool(header.get("again"))):
+            return getattr(self, "do_" + header["kind"])(header, arrays)  # type: ignore[no-any-return]
 
     def do_app(self, header: Mapping[str, Any], _: Dict[str, Array]) -> Tuple[Dict[str, Any], Dict[str, Array]]:
+        if header.get("checked"):
+            clock.move()
         memory = header.get("memory_bytes")
         if memory:
             import resource
@@ -395,7 +400,9 @@ def _failure(error: BaseException) -> Dict[str, Any]:
     if isinstance(error, Refused):
         return {"kind": "error", "error": str(error), "traceback": None}
     here = os.path.dirname(os.path.abspath(__file__))
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if os.path.dirname(os.path.abspath(frame.filename)) != here]
+    every = traceback.extract_tb(error.__traceback__)
+    # Of an error of this package, its own lines.
+    frames = [frame for frame in every if os.path.dirname(os.path.abspath(frame.filename)) != here] or list(every)
     frames = [frame for frame in frames if not frame.filename.startswith("<frozen")]
     lines = ["Traceback (most recent call last):\n", *traceback.format_list(frames), *traceback.format_exception_only(type(error), error)]
     return {"kind": "error", "error": lines[-1].strip(), "traceback": "".join(lines).rstrip()}

@@ -77,6 +77,7 @@ impl Facts {
                 "device": params.device,
                 "deterministic": params.deterministic,
                 "memory_bytes": params.memory_gb.map(|gb| (gb * 1e9) as u64),
+                "checked": source.files.machine.checked > 0.0,
             }),
         );
         let launch = Launch {

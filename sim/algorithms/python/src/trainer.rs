@@ -142,7 +142,9 @@ impl App {
         let failed = |trouble: Trouble| working.failure(&what(), &request, &trouble);
         let (worker, mut reply) = working.pool.ask(&request, None).map_err(failed)?;
         if self.checked > 0.0 && unit(&mut task.rng_for(CHECK)) < self.checked {
-            let (_, again) = working.pool.ask(&request, Some(worker)).map_err(failed)?;
+            let mut repeated = request.clone();
+            repeated.header.insert("again".to_owned(), true.into());
+            let (_, again) = working.pool.ask(&repeated, Some(worker)).map_err(failed)?;
             if let Some(difference) = difference(&reply, &again) {
                 let why = format!(
                     "not deterministic: {difference} when another worker repeats it; draw from ctx.rng alone, and read no clock or \
