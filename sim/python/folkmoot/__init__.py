@@ -29,7 +29,8 @@ import warnings
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
-from .app import Context, Facts, Metric, Shard, Update, evaluate, initial, measured, train
+from .app import Context, Facts, Metric, Model, Shard, Update, evaluate, initial, measured, train
+from .items import Items, evaluate_at_client, gradient, predict
 from .notebook import App, stored
 
 __all__ = [
@@ -37,17 +38,22 @@ __all__ = [
     "Facts",
     "FolkmootError",
     "Frame",
+    "Items",
     "Metric",
+    "Model",
     "Run",
     "Shard",
     "Sweep",
     "Update",
     "evaluate",
+    "evaluate_at_client",
     "frames",
+    "gradient",
     "initial",
     "load",
     "measured",
     "part",
+    "predict",
     "quoted",
     "ron",
     "run",

@@ -2,12 +2,13 @@
 
 use crate::app::{Shard, Started, Working, seed};
 use crate::evaluator::Found;
+use crate::examples::DpSgd;
 use crate::pool::Trouble;
 use crate::protocol::{Array, Frame};
-use folkmoot_draws::{SimRng, unit};
+use folkmoot_draws::unit;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
-use folkmoot_rounds::{Personalisation, Task, Trained, Trainer};
+use folkmoot_rounds::{Task, Trained, Trainer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::{Arc, OnceLock};
@@ -20,15 +21,21 @@ pub struct App {
     working: OnceLock<Working>,
     /// The share of jobs that two workers do, to compare.
     checked: f64,
+    dp_sgd: DpSgd,
 }
 
 impl App {
-    pub(crate) fn new(started: Arc<Started>) -> App {
+    pub(crate) fn new(started: Arc<Started>, dp_sgd: DpSgd) -> App {
         App {
             started,
             working: OnceLock::new(),
             checked: 0.0,
+            dp_sgd,
         }
+    }
+
+    pub(crate) fn dp_sgd(&self) -> &DpSgd {
+        &self.dp_sgd
     }
 
     pub(crate) fn started(&self) -> &Arc<Started> {
@@ -41,8 +48,9 @@ impl App {
         let _ = self.working.set(working);
     }
 
-    pub(crate) fn working(&self) -> Option<&Working> {
-        self.working.get()
+    pub(crate) fn working(&self) -> Result<&Working, StrategyError> {
+        let working = self.working.get();
+        working.ok_or_else(|| StrategyError("the app has no data".to_owned()))
     }
 }
 
@@ -86,15 +94,6 @@ impl KeptArray {
     }
 }
 
-/// The model before the first round is the app's.
-pub(crate) struct FromApp;
-
-impl Personalisation<App> for FromApp {
-    fn initial(&self, app: &App, _: &mut SimRng) -> Vec<f32> {
-        app.started.initial.clone()
-    }
-}
-
 impl Trainer for App {
     type Shard<'a> = &'a Shard;
     type ClientState = Kept;
@@ -116,43 +115,34 @@ impl Trainer for App {
         if task.shard.n_train == 0 {
             return Trained::model(task.parameters.to_vec());
         }
-        self.asked(&task)
-            .unwrap_or_else(|why| Trained::failed(task.parameters, why))
+        let trained = match task.hidden_items {
+            Some(hidden) => self.train_hidden(&task, hidden, Some(task.rng())),
+            None => self.asked(&task),
+        };
+        trained.unwrap_or_else(|why| Trained::failed(task.parameters, why))
+    }
+
+    fn placeholder(&self, task: Task<'_, '_, Self>) -> Trained<Kept> {
+        let hidden = task.hidden_items.filter(|_| task.shard.n_train > 0);
+        let trained = hidden.map(|hidden| self.train_hidden(&task, hidden, None));
+        let trained = trained.unwrap_or_else(|| Ok(Trained::model(task.parameters.to_vec())));
+        trained.unwrap_or_else(|why| Trained::failed(task.parameters, why))
     }
 }
 
 impl App {
     fn asked(&self, task: &Task<'_, '_, Self>) -> Result<Trained<Kept>, StrategyError> {
-        let working = self
-            .working()
-            .ok_or_else(|| StrategyError("the app has no data".to_owned()))?;
+        let working = self.working()?;
         let (client, round) = (task.shard.client, task.round().0);
         let mut request = Frame::new(
             "train",
             json!({"client": client, "round": round, "seed": seed(task.rng())}),
         )
         .with(vec![Array::floats("params", task.parameters)]);
-        if let Some((kept, form)) = task.kept.and_then(|kept| Some((kept, kept.form.as_ref()?))) {
-            let form: Value = serde_json::from_str(form)
-                .map_err(|error| StrategyError(format!("the state of client {client} cannot be read: {error}")))?;
-            request.header.insert("state".to_owned(), form);
-            request.arrays.extend(kept.arrays.iter().map(KeptArray::as_sent));
-        }
+        Self::give_state(&mut request, task)?;
         let what = || format!("training of client {client} in round {round}");
         let failed = |trouble: Trouble| working.failure(&what(), &request, &trouble);
-        let (worker, mut reply) = working.pool.ask(&request, None).map_err(failed)?;
-        if self.checked > 0.0 && unit(&mut task.rng_for(CHECK)) < self.checked {
-            let mut repeated = request.clone();
-            repeated.header.insert("again".to_owned(), true.into());
-            let (_, again) = working.pool.ask(&repeated, Some(worker)).map_err(failed)?;
-            if let Some(difference) = difference(&reply, &again) {
-                let why = format!(
-                    "not deterministic: {difference} when another worker repeats it; draw from ctx.rng alone, and read no clock or \
-                     module state"
-                );
-                return Err(failed(Trouble::Pool(why)));
-            }
-        }
+        let mut reply = self.answered(working, &request, task).map_err(failed)?;
         let unread = |why: &str| failed(Trouble::Pool(format!("the worker's answer cannot be read: {why}")));
         let update = reply.take("update").and_then(|update| update.as_floats());
         let update = update.filter(|update| update.len() == task.parameters.len());
@@ -179,6 +169,42 @@ impl App {
             kept,
             ..Trained::model(parameters)
         })
+    }
+
+    /// Puts what the client of a task has kept into a request.
+    pub(crate) fn give_state<'a>(request: &mut Frame<'a>, task: &Task<'_, 'a, Self>) -> Result<(), StrategyError> {
+        let Some((kept, form)) = task.kept.and_then(|kept| Some((kept, kept.form.as_ref()?))) else {
+            return Ok(());
+        };
+        let form: Value = serde_json::from_str(form).map_err(|error| {
+            let client = task.shard.client;
+            StrategyError(format!("the state of client {client} cannot be read: {error}"))
+        })?;
+        request.header.insert("state".to_owned(), form);
+        request.arrays.extend(kept.arrays.iter().map(KeptArray::as_sent));
+        Ok(())
+    }
+
+    /// The answer to a client's job; of a share of them two workers' answers, which must be equal.
+    pub(crate) fn answered(
+        &self,
+        working: &Working,
+        request: &Frame<'_>,
+        task: &Task<'_, '_, Self>,
+    ) -> Result<Frame<'static>, Trouble> {
+        let (worker, reply) = working.pool.ask(request, None)?;
+        if self.checked > 0.0 && unit(&mut task.rng_for(CHECK)) < self.checked {
+            let mut repeated = request.clone();
+            repeated.header.insert("again".to_owned(), true.into());
+            let (_, again) = working.pool.ask(&repeated, Some(worker))?;
+            if let Some(difference) = difference(&reply, &again) {
+                return Err(Trouble::Pool(format!(
+                    "not deterministic: {difference} when another worker repeats it; draw from ctx.rng alone, and read no clock or \
+                     module state"
+                )));
+            }
+        }
+        Ok(reply)
     }
 
     /// The same with so large a share of jobs done twice.

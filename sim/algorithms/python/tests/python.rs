@@ -8,8 +8,12 @@
 mod determinism;
 #[path = "python/failures.rs"]
 mod failures;
+#[path = "python/items.rs"]
+mod items;
 #[path = "python/protocols.rs"]
 mod protocols;
+#[path = "python/travels.rs"]
+mod travels;
 
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::ranks::Alone;

@@ -275,7 +275,8 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
             cost if passes == all => cost,
             cost => cost * f64::from(passes) / f64::from(all),
         };
-        cx.compute(Work::Training(work), cost);
+        let extra = rounds.payload.cost(&rounds.trainer, shard, cx.round());
+        cx.compute(Work::Training(work), cost + extra);
     }
 
     fn keep<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R>>(

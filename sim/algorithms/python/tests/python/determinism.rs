@@ -164,7 +164,10 @@ fn a_client_that_is_seeded_by_the_second_is_caught() {
         let Some(mut desk) = desk(&app) else { return };
         desk.machine.checked = 1.0;
         let failure = desk.failure(&[]);
-        assert!(failure.contains("not deterministic: update differs in"), "{clock}: {failure}");
+        assert!(
+            failure.contains("not deterministic: update differs in"),
+            "{clock}: {failure}"
+        );
     }
 }
 
