@@ -18,7 +18,8 @@ import warnings
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
-from .app import Context, Facts, Metric, Shard, Update, evaluate, initial, measured, train
+from .app import Context, Facts, Metric, Model, Shard, Update, evaluate, initial, measured, train
+from .items import Items, evaluate_at_client, gradient, predict
 from .notebook import App, stored
 from .program import AnyPath, FolkmootError, OnEvent, call, made, part, quoted, ron, started
 from .results import Figure, Frame, Run, Sweep, frames
@@ -39,8 +40,10 @@ __all__ = [
     "FolkmootError",
     "Frame",
     "Gaussian",
+    "Items",
     "Laplace",
     "Metric",
+    "Model",
     "Participant",
     "Peer",
     "Run",
@@ -52,12 +55,15 @@ __all__ = [
     "aggregate",
     "compare",
     "evaluate",
+    "evaluate_at_client",
     "frames",
+    "gradient",
     "initial",
     "load",
     "measured",
     "part",
     "plot",
+    "predict",
     "progress",
     "quoted",
     "report",

@@ -31,6 +31,7 @@ __all__ = [
     "Facts",
     "Measured",
     "Metric",
+    "Model",
     "Rng",
     "Shard",
     "Update",
@@ -53,7 +54,7 @@ def _marked(kind: str, function: F, **options: Any) -> F:
 
 def initial(function: F) -> F:
     """Marks `initial(facts, rng)`, which returns the model before the first round: a dict of arrays by name, such as a
-    `state_dict`, or a list of arrays."""
+    `state_dict`, or a list of arrays; or a `Model`, where clients send only some of them back."""
     return _marked("initial", function)
 
 
@@ -62,11 +63,16 @@ def train(*, cost: Union[Callable[..., float], "Measured"]) -> Callable[[F], F]:
 
     `cost(shard, config)` is the number of operations of one call. It is asked once for each client, before the run.
     """
+    return costing("train", cost)
+
+
+def costing(kind: str, cost: Any) -> Callable[[F], F]:
+    """What marks a function of a kind that has a cost."""
     if not callable(cost) and not isinstance(cost, Measured):
         raise TypeError('cost: must be a function of (shard, config), or fm.measured("cost.csv")')
 
     def mark(function: F) -> F:
-        return _marked("train", function, cost=cost)
+        return _marked(kind, function, cost=cost)
 
     return mark
 
@@ -121,6 +127,19 @@ class Metric:
         self.value, self.better, self.unit, self.n, self.split = float(value), better, unit, int(n), split
         if self.n < 0:
             raise ValueError(f"n: must be at least 0, got {n}")
+
+
+class Model:
+    """The model before the first round, where updates bring only some of its arrays.
+
+    `updated` names these, or patterns of names such as "head.*". The others are sent to clients with every model and never
+    back: they stay as they are. An array that is at the clients alone does not belong here but in `state`.
+    """
+
+    def __init__(self, arrays: Arrays, updated: Sequence[str]) -> None:
+        if isinstance(updated, str):
+            raise TypeError(f'updated: must be a list of names, such as ["{updated}"]')
+        self.arrays, self.updated = arrays, list(updated)
 
 
 class Update:

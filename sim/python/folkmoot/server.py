@@ -15,6 +15,7 @@ import json
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .app import Arrays, Context, _marked
+from .refused import Refused
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,7 +120,6 @@ def _context(worker: "Worker", header: Mapping[str, Any]) -> Context:
 def _select(worker: "Worker", header: Mapping[str, Any], arrays: Dict[str, "Array"]) -> "Reply":
     import numpy as np
 
-    from .worker import Refused
 
     assert worker.app is not None
     function, options = worker.app.functions["select"]
@@ -144,7 +144,7 @@ def _select(worker: "Worker", header: Mapping[str, Any], arrays: Dict[str, "Arra
 
 def _aggregate(worker: "Worker", header: Mapping[str, Any], arrays: Dict[str, "Array"]) -> "Reply":
     from .wire import pack, unpack
-    from .worker import Refused, _takes_state
+    from .worker import _takes_state
 
     assert worker.app is not None and worker.model is not None
     function, options = worker.app.functions["aggregate"]

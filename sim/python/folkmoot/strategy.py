@@ -27,6 +27,7 @@ from typing import (
 )
 
 from .app import MARK, Context, Rng, Shard
+from .refused import Refused
 
 if TYPE_CHECKING:
     import numpy as np
@@ -507,7 +508,6 @@ def _strategy(worker: "Worker") -> Strategy:
 
 def _handle(worker: "Worker", header: Mapping[str, Any], arrays: Dict[str, "Array"]) -> "Reply":
     from .wire import pack, unpack
-    from .worker import Refused
 
     strategy = _strategy(worker)
     worker._seed(header["seed"])
@@ -533,7 +533,6 @@ def _handle(worker: "Worker", header: Mapping[str, Any], arrays: Dict[str, "Arra
 
 def _perform(worker: "Worker", header: Mapping[str, Any], arrays: Dict[str, "Array"]) -> "Reply":
     from .wire import pack, unpack
-    from .worker import Refused
 
     assert worker.app is not None
     client, function = header["client"], getattr(_strategy(worker), header["function"])

@@ -22,6 +22,7 @@ import struct
 import sys
 import time
 import traceback
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Sequence, Tuple
@@ -29,18 +30,15 @@ from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Seque
 import numpy as np
 
 from . import app as api
-from . import server, strategy
+from . import clock, items, server, strategy
+from .refused import Refused
 from .wire import DTYPES, PROTOCOL, Array, Channel, Region, numpy_to_torch, pack, torch_to_numpy, unpack
 
 #: The largest whole number up to which f32 holds all.
 _MOST = 2**24
 _SHARDS = b"FKSHARD1"
 #: Requests that other modules answer.
-_OTHERS = {**server.REQUESTS, **strategy.REQUESTS}
-
-
-class Refused(Exception):
-    """A result that cannot be sent, as a whole sentence."""
+_OTHERS = {**items.REQUESTS, **server.REQUESTS, **strategy.REQUESTS}
 
 
 class _SetUpTorch(importlib.abc.MetaPathFinder):
@@ -117,8 +115,9 @@ class App:
         for kind in needs:
             if kind not in self.functions:
                 raise Refused(f"{path} has no {_CALLED.get(kind, f'function with @fm.{kind}')}{_other_component(self.functions)}")
-        cost = self.functions["train"][1]["cost"] if "train" in self.functions else None
-        self.measured = cost.read(self.folder) if isinstance(cost, api.Measured) else None
+        costs = {kind: options["cost"] for kind, (_, options) in self.functions.items() if "cost" in options}
+        #: Measured costs by kind of function and client.
+        self.measured = {kind: cost.read(self.folder) for kind, cost in costs.items() if isinstance(cost, api.Measured)}
 
     def describe(self) -> Dict[str, Any]:
         torch = sys.modules.get("torch")
@@ -126,7 +125,7 @@ class App:
         level = os.environ.get("ATEN_CPU_CAPABILITY", "default")
         return {
             "functions": {kind: {k: v for k, v in options.items() if k in ("on", "metrics", "declared")} for kind, (_, options) in self.functions.items()},
-            "has_cost_table": self.measured is not None,
+            "has_cost_table": "train" in self.measured,
             "versions": {
                 "python": platform.python_version(),
                 "numpy": np.__version__,
@@ -150,19 +149,29 @@ class Model:
 
     @staticmethod
     def of(arrays: Any, what: str) -> Tuple["Model", Array]:
+        updated = ["*"]
+        if isinstance(arrays, api.Model):
+            arrays, updated = arrays.arrays, arrays.updated
         items, container = _items(arrays, what)
+        for pattern in updated:
+            if not any(fnmatchcase(name, pattern) for name, _ in items):
+                known = ", ".join(name for name, _ in items)
+                raise Refused(f"{what}: updated names {pattern!r}, and the model has no such array ({known})")
         listed = []
         for name, value in items:
             plain, dtype, library = _plain(value, f"{what}: array {name!r}")
             if plain.size == 0:
                 raise Refused(f"{what}: array {name!r} is empty")
             is_statistic = name.split(".")[-1] in ("running_mean", "running_var")
-            learns = plain.dtype.kind == "f" and not is_statistic
-            listed.append({"name": name, "dtype": dtype, "library": library, "shape": list(plain.shape), "n": plain.size, "learns": learns})
+            is_updated = any(fnmatchcase(name, pattern) for pattern in updated)
+            learns = plain.dtype.kind == "f" and not is_statistic and is_updated
+            array = {"name": name, "dtype": dtype, "library": library, "shape": list(plain.shape), "n": plain.size}
+            listed.append({**array, "learns": learns, "updated": is_updated})
         if not any(array["learns"] for array in listed):
             raise Refused(f"{what}: there is no array of floats to train")
         names = [array["name"] for array in listed]
-        listed.sort(key=lambda array: not array["learns"])
+        # What updates bring is the first part of a model, and what learns the first of that.
+        listed.sort(key=lambda array: (not array["updated"], not array["learns"]))
         model = Model({"arrays": listed, "order": names, "container": container})
         return model, model.flat(arrays, None, what)
 
@@ -195,6 +204,11 @@ class Model:
             if plain.dtype.kind in "iu" and np.abs(plain.astype(np.float64)).max() > _MOST:
                 raise Refused(f"{what}: array {name!r} has a whole number above {_MOST}, which float32 does not hold")
             values[part] = plain.reshape(-1)
+            if received is not None and not array.get("updated", True) and not np.array_equal(values[part], received[part]):
+                raise Refused(
+                    f"{what}: array {name!r} has changed, and updates do not bring it; name it in updated= of fm.Model, or return what "
+                    f"changes alone"
+                )
             bad = np.flatnonzero(~np.isfinite(values[part]))
             if bad.size:
                 raise Refused(f"{what}: array {name!r} has {values[part][bad[0]]} at position {bad[0]} of {array['n']}; {bad.size} numbers are not finite")
@@ -208,7 +222,8 @@ class Model:
             plain = values[at : at + array["n"]].reshape(array["shape"])
             at += array["n"]
             kind = np.dtype(_numpy_name(array["dtype"]))
-            plain = (np.rint(plain) if kind.kind in "iub" else plain).astype(kind)
+            # An array without a dimension stays an array.
+            plain = np.asarray(np.rint(plain) if kind.kind in "iub" else plain).astype(kind)
             made[array["name"]] = numpy_to_torch(plain, array["dtype"]) if array["library"] == "torch" else plain
         ordered = {name: made[name] for name in self.spec["order"]}
         container = self.spec["container"]
@@ -276,12 +291,15 @@ class Worker:
         self.ask_run: Callable[[Mapping[str, Any], Mapping[str, Array]], Tuple[Dict[str, Any], Dict[str, Array]]]
 
     def handle(self, header: Mapping[str, Any], arrays: Dict[str, Array]) -> Tuple[Dict[str, Any], Dict[str, Array]]:
-        kind = header["kind"]
-        if kind in _OTHERS:
-            return _OTHERS[kind](self, header, arrays)
-        return getattr(self, "do_" + kind)(header, arrays)  # type: ignore[no-any-return]
+        with clock.later(bool(header.get("again"))):
+            kind = header["kind"]
+            if kind in _OTHERS:
+                return _OTHERS[kind](self, header, arrays)
+            return getattr(self, "do_" + kind)(header, arrays)  # type: ignore[no-any-return]
 
     def do_app(self, header: Mapping[str, Any], _: Dict[str, Array]) -> Tuple[Dict[str, Any], Dict[str, Array]]:
+        if header.get("checked"):
+            clock.move()
         memory = header.get("memory_bytes")
         if memory:
             import resource
@@ -325,13 +343,15 @@ class Worker:
 
     def do_costs(self, header: Mapping[str, Any], _: Dict[str, Array]) -> Tuple[Dict[str, Any], Dict[str, Array]]:
         assert self.app is not None
-        cost = self.app.functions["train"][1]["cost"]
+        of = header.get("of", "train")
+        cost = self.app.functions[of][1]["cost"]
+        table = self.app.measured.get(of)
         costs = np.empty(len(header["clients"]), np.float64)
         for at, client in enumerate(header["clients"]):
-            if self.app.measured is not None:
-                if client not in self.app.measured:
+            if table is not None:
+                if client not in table:
                     raise Refused(f"{cost.path} has no row for client {client}")
-                value = self.app.measured[client]
+                value = table[client]
             else:
                 self._seed("00" * 32)
                 value = cost(self._shard(client), self.app.config)
@@ -415,7 +435,9 @@ def _failure(error: BaseException) -> Dict[str, Any]:
     if isinstance(error, Refused):
         return {"kind": "error", "error": str(error), "traceback": None}
     here = os.path.dirname(os.path.abspath(__file__))
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if os.path.dirname(os.path.abspath(frame.filename)) != here]
+    every = traceback.extract_tb(error.__traceback__)
+    # Of an error of this package, its own lines.
+    frames = [frame for frame in every if os.path.dirname(os.path.abspath(frame.filename)) != here] or list(every)
     frames = [frame for frame in frames if not frame.filename.startswith("<frozen")]
     lines = ["Traceback (most recent call last):\n", *traceback.format_list(frames), *traceback.format_exception_only(type(error), error)]
     return {"kind": "error", "error": lines[-1].strip(), "traceback": "".join(lines).rstrip()}

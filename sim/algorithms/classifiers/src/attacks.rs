@@ -18,6 +18,7 @@
 //! - **What is found** is the true positive rate where at most 1 of 100 others pass; with fewer
 //!   than 100 others it is left out.
 
+mod answers;
 mod client_linking;
 mod evaluator;
 mod gradient_inversion;
@@ -35,6 +36,7 @@ mod tests;
 #[cfg(test)]
 mod update_tests;
 
+pub use answers::{Answers, Inverted, Item as AnsweredItem, Reads};
 pub use client_linking::ClientLinking;
 pub(crate) use evaluator::doubt;
 pub use evaluator::{RoundVictim, Victim, n_rounds, share, watch};
@@ -67,6 +69,16 @@ pub trait Attack: Send + Sync {
     ///
     /// When a shadow model cannot be trained.
     fn attack(&self, target: &Target<'_>, sheet: &mut Sheet) -> Result<(), StrategyError>;
+
+    /// The parts of a training that it reads where that trains no network of this crate. Default: a
+    /// network.
+    fn reads(&self) -> Reads {
+        Reads::Network
+    }
+
+    /// Attacks such a training by its answers, and writes down the same numbers. Only asked for
+    /// what [`reads`](Self::reads) names. Default: nothing is written down.
+    fn attack_answers(&self, _answers: &Answers<'_>, _sheet: &mut Sheet) {}
 
     /// Whether it has anything to ask of such a network and data. Default: yes.
     ///

@@ -52,6 +52,8 @@ pub(crate) struct Started {
     pub(crate) spec: Value,
     pub(crate) initial: Vec<f32>,
     pub(crate) layout: Layout,
+    /// How many numbers of the model updates bring: its first.
+    pub(crate) n_updated: usize,
     /// The facts as functions read them.
     public: Value,
     python: PathBuf,
@@ -78,6 +80,7 @@ impl Facts {
                 "deterministic": params.deterministic,
                 "memory_bytes": params.memory_gb.map(|gb| (gb * 1e9) as u64),
                 "needs": needs,
+                "checked": source.files.machine.checked > 0.0,
             }),
         );
         let launch = Launch {
@@ -107,7 +110,8 @@ impl Facts {
         }
         .map_err(|trouble| failed("@fm.initial", trouble))?;
         let spec = model.header.get("spec").cloned().unwrap_or_default();
-        let (layout, initial) = layout(&spec)
+        let ((layout, n_updated), initial) = layout(&spec)
+            .zip(n_updated(&spec))
             .zip(model.take("params").and_then(|params| params.as_floats()))
             .ok_or_else(|| StrategyError("the worker's model cannot be read".to_owned()))?;
         let versions = described.header.get("versions").cloned().unwrap_or_default();
@@ -130,12 +134,20 @@ impl Facts {
                 spec,
                 initial,
                 layout,
+                n_updated,
                 public,
                 python: machine.python.clone(),
                 dir: source.dir.map(Path::to_owned),
             }),
         })
     }
+}
+
+/// How many numbers of a model updates bring: its first.
+fn n_updated(spec: &Value) -> Option<usize> {
+    let is_updated = |array: &&Value| array.get("updated").and_then(Value::as_bool) != Some(false);
+    let updated = spec.get("arrays")?.as_array()?.iter().filter(is_updated);
+    updated.map(|array| Some(array.get("n")?.as_u64()? as usize)).sum()
 }
 
 /// The matrices of a model: of an array of shape `(r, …)` r rows, of a vector one row.
@@ -173,6 +185,8 @@ pub struct Shard {
     pub n_train: u32,
     /// Operations of one training.
     pub cost: f64,
+    /// Operations of one evaluation at the client; 0 without any.
+    pub report_cost: f64,
 }
 
 /// An app that works on the data of a run.
@@ -223,27 +237,29 @@ impl Started {
         pool.open(Frame::new("open", opening.clone()), n_workers)
             .map_err(failed)?;
         let ids: Vec<u32> = (0..source.n_clients()).collect();
-        let has_costs = self.functions.get("train").is_some();
-        let of_chunk = |chunk: &[u32]| -> Result<Vec<f64>, StrategyError> {
-            if !has_costs {
-                return Ok(vec![0.0; chunk.len()]);
+        let costs = |of: &str| -> Result<Vec<f64>, StrategyError> {
+            if self.functions.get(of).is_none() {
+                return Ok(vec![0.0; ids.len()]);
             }
-            let (_, mut costs) = pool
-                .ask(&Frame::new("costs", json!({"clients": chunk})), None)
-                .map_err(|trouble| StrategyError(format!("cost: {}", told(&trouble))))?;
-            let costs = costs.take("costs").and_then(|costs| costs.as_doubles());
-            let costs = costs.filter(|costs| costs.len() == chunk.len());
-            costs.ok_or_else(|| StrategyError("the worker's costs cannot be read".to_owned()))
+            let of_chunk = |chunk: &[u32]| -> Result<Vec<f64>, StrategyError> {
+                let (_, mut costs) = pool
+                    .ask(&Frame::new("costs", json!({"clients": chunk, "of": of})), None)
+                    .map_err(|trouble| StrategyError(format!("cost: {}", told(&trouble))))?;
+                let costs = costs.take("costs").and_then(|costs| costs.as_doubles());
+                let costs = costs.filter(|costs| costs.len() == chunk.len());
+                costs.ok_or_else(|| StrategyError("the worker's costs cannot be read".to_owned()))
+            };
+            let costs: Result<Vec<Vec<f64>>, StrategyError> = ids.par_chunks(AT_ONCE).map(of_chunk).collect();
+            Ok(costs?.concat())
         };
-        let costs: Result<Vec<Vec<f64>>, StrategyError> = ids.par_chunks(AT_ONCE).map(of_chunk).collect();
-        let of_client = |((client, n_train), cost): ((u32, u32), f64)| Shard { client, n_train, cost };
-        let shards = ids
-            .iter()
-            .copied()
-            .zip(n_train)
-            .zip(costs?.concat())
-            .map(of_client)
-            .collect();
+        let costs = costs("train")?.into_iter().zip(costs("evaluate_at_client")?);
+        let of_client = |((client, n_train), (cost, report_cost))| Shard {
+            client,
+            n_train,
+            cost,
+            report_cost,
+        };
+        let shards = ids.iter().copied().zip(n_train).zip(costs).map(of_client).collect();
         let again = Again::of(params, source);
         let working = Working {
             pool,
@@ -324,6 +340,21 @@ impl Again {
 }
 
 impl Working {
+    /// The numbers of a model that learn.
+    pub(crate) fn n_learning(&self) -> usize {
+        self.started.layout.n_trainable()
+    }
+
+    /// The arrays of the model, as workers list them.
+    pub(crate) fn spec(&self) -> &Value {
+        &self.started.spec
+    }
+
+    pub(crate) fn n_classes(&self) -> usize {
+        let n_classes = self.started.public.get("n_classes").and_then(Value::as_u64);
+        n_classes.unwrap_or_default() as usize
+    }
+
     /// A failed job as it ends the run: what failed, the lines of the app, and how to repeat it.
     pub(crate) fn failure(&self, what: &str, request: &Frame<'_>, trouble: &Trouble) -> StrategyError {
         self.failure_after(what, request, &[], trouble)

@@ -1,14 +1,18 @@
 //! Scores by an app: its `evaluate`, called after rounds and at the end.
 
 use crate::app::{Shard, seed};
+use crate::examples::attack;
 use crate::pool::Trouble;
 use crate::protocol::{Array, Frame};
+use crate::reports::{self, AtClients};
 use crate::trainer::{App, Kept};
+use folkmoot_classifiers::attacks::Attack;
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::ClientScoreRow;
 use folkmoot_metrics::key::score_name;
 use folkmoot_metrics::term::{Answering, Asked, Weighed};
+use folkmoot_parts::Chosen;
 use folkmoot_rounds::{RoundEnd, RoundEvaluator};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -24,6 +28,7 @@ pub(crate) struct ByApp {
     streams: Streams,
     /// The last model that was scored, with its scores: they follow from it alone.
     last: Mutex<Option<(Vec<f32>, Arc<Scores>)>>,
+    attacks: Vec<Chosen<dyn Attack>>,
 }
 
 /// The metrics of each client, or of the whole data set alone.
@@ -33,10 +38,10 @@ pub(crate) type Scores = Vec<(Option<u32>, Vec<Found>)>;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Found {
     pub(crate) name: String,
-    value: f64,
+    pub(crate) value: f64,
     pub(crate) n: u64,
     pub(crate) split: String,
-    better: Option<String>,
+    pub(crate) better: Option<String>,
     pub(crate) unit: Unit,
 }
 
@@ -102,11 +107,12 @@ impl Found {
 }
 
 impl ByApp {
-    pub(crate) fn new(shards: &Arc<Vec<Shard>>, streams: Streams) -> ByApp {
+    pub(crate) fn new(shards: &Arc<Vec<Shard>>, streams: Streams, attacks: Vec<Chosen<dyn Attack>>) -> ByApp {
         ByApp {
             shards: Arc::clone(shards),
             streams,
             last: Mutex::new(None),
+            attacks,
         }
     }
 
@@ -136,9 +142,7 @@ impl ByApp {
         parameters: &[f32],
         (client, round): (Option<u32>, Round),
     ) -> Result<Vec<Found>, StrategyError> {
-        let working = app
-            .working()
-            .ok_or_else(|| StrategyError("the app has no data".to_owned()))?;
+        let working = app.working()?;
         let party = client.map_or(Party::Server, |client| Party::Client(ClientId(client)));
         // The same for one model, after whichever round.
         let seed = seed(self.streams.party(EVALUATE, party, Round(0)));
@@ -156,8 +160,9 @@ impl ByApp {
         Found::listed(&reply).ok_or_else(|| failed(Trouble::Pool("the worker's metrics cannot be read".to_owned())))
     }
 
-    /// The metrics over all clients: means weighted by `n`, and plain means over clients.
-    pub(crate) fn averaged(scores: &Scores) -> Vec<(Found, Term)> {
+    /// The metrics over all clients: means weighted by `n`, and plain means over clients; `of` says
+    /// whose they are.
+    pub(crate) fn averaged(scores: &Scores, of: &str) -> Vec<(Found, Term)> {
         let mut names: Vec<(&str, &str)> = Vec::new();
         for found in scores.iter().flat_map(|(_, found)| found) {
             let name = (found.split.as_str(), found.name.as_str());
@@ -184,7 +189,7 @@ impl ByApp {
                 n,
                 ..first.clone()
             };
-            let about = format!("Metric {name} of the app.");
+            let about = format!("Metric {name} {of}.");
             let is_whole = scores.iter().any(|(client, _)| client.is_none());
             let items = if is_whole { Asked::Whole } else { Asked::All };
             let term = mean.term((name, items, Weighed::Items), &about);
@@ -197,7 +202,7 @@ impl ByApp {
                     n: n_clients,
                     ..first.clone()
                 };
-                let about = format!("Metric {name} of the app per client: unweighted mean over clients.");
+                let about = format!("Metric {name} {of}: unweighted mean over clients.");
                 let term = first.term((&of_clients.name, Asked::Own, Weighed::Clients), &about);
                 all.push((of_clients, term));
             }
@@ -210,14 +215,16 @@ impl ByApp {
     }
 }
 
-impl RoundEvaluator<App> for ByApp {
+const OF_APP: &str = "of the app";
+
+impl RoundEvaluator<App, AtClients> for ByApp {
     fn after_round(&self, app: &App, round: Round, parameters: &[f32], sheet: &mut Sheet) {
         if !Self::is_scored(app) {
             return;
         }
         match self.scores_of(app, parameters, round) {
             Ok(scores) => {
-                for (found, term) in Self::averaged(&scores) {
+                for (found, term) in Self::averaged(&scores, OF_APP) {
                     sheet.score(&found.split, found.unit.of(&found.name), found.value, found.n);
                     sheet.term(term);
                 }
@@ -226,8 +233,14 @@ impl RoundEvaluator<App> for ByApp {
         }
     }
 
-    fn scores(&self, end: &RoundEnd<'_, App>, sheet: &mut Sheet) {
+    fn scores(&self, end: &RoundEnd<'_, App, AtClients>, sheet: &mut Sheet) {
         trained(end, sheet);
+        reports::written(end, sheet);
+        if !self.attacks.is_empty()
+            && let Err(StrategyError(why)) = attack(&self.attacks, end, (&self.shards, self.streams), sheet)
+        {
+            return sheet.fail(why);
+        }
         let app = end.trainer;
         if !Self::is_scored(app) {
             return;
@@ -237,7 +250,7 @@ impl RoundEvaluator<App> for ByApp {
             Ok(scores) => scores,
             Err(StrategyError(why)) => return sheet.fail(why),
         };
-        for (found, term) in Self::averaged(&scores) {
+        for (found, term) in Self::averaged(&scores, OF_APP) {
             sheet.number(found.unit.of(score_name(&found.split, &found.name)), found.value);
             sheet.term(term);
         }
@@ -265,7 +278,7 @@ pub(crate) fn client_rows(scores: &Scores) -> Vec<ClientScoreRow> {
 }
 
 /// Writes down the metrics of trainings, as means over the clients of each round.
-fn trained(end: &RoundEnd<'_, App>, sheet: &mut Sheet) {
+fn trained(end: &RoundEnd<'_, App, AtClients>, sheet: &mut Sheet) {
     let clients = || end.run.clients.iter().filter_map(|(client, _)| end.kept(client));
     for row in end.run.rounds {
         let of_round = |kept: &Kept| {
@@ -274,7 +287,7 @@ fn trained(end: &RoundEnd<'_, App>, sheet: &mut Sheet) {
             metrics.next_back().map(|(_, found)| (None, found.clone()))
         };
         let scores: Scores = clients().filter_map(of_round).collect();
-        for (found, term) in ByApp::averaged(&scores) {
+        for (found, term) in ByApp::averaged(&scores, OF_APP) {
             let metric = found.unit.of(&found.name);
             sheet.score_of(
                 (Round(row.round), row.virtual_s),

@@ -19,32 +19,41 @@ mod aggregate;
 pub mod app;
 mod data;
 mod evaluator;
+mod examples;
 mod kept;
 pub mod pool;
 pub mod protocol;
 pub mod region;
+mod reports;
 mod select;
 mod settings;
 mod strategy;
 pub mod trainer;
+mod travels;
 
 pub use app::{Facts, Shard};
+pub use reports::{AtClients, Report, Reports};
 pub use settings::Params;
 pub use strategy::{AppStrategy, StrategyParams};
 pub use trainer::App;
 
 use evaluator::ByApp;
+use folkmoot_classifiers::attacks::n_rounds;
 use folkmoot_engine::prelude::*;
 use folkmoot_rounds::{Rounds, Watched};
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use folkmoot_scenarios::axis::DuplicateName;
 use folkmoot_scenarios::registry::Registry;
 use std::sync::Arc;
-use trainer::FromApp;
+use travels::{FromApp, PART, PART_AGGREGATED};
+
+/// Why clients are not hidden that send metrics.
+const REPORTS: &str =
+    "clients send metrics of @fm.evaluate_at_client, too, which no clip bounds; set evaluate_at_client_every: 0";
 
 impl Algorithm for Params {
     type Facts = Facts;
-    type Strategy = Rounds<App>;
+    type Strategy = Rounds<App, AtClients>;
 
     fn about(&self) -> About {
         About {
@@ -66,11 +75,27 @@ impl Algorithm for Params {
     }
 
     fn build(&self, facts: &Facts) -> Result<Self::Strategy, StrategyError> {
-        let app = App::new(Arc::clone(&facts.app), facts.checked);
+        let functions = &facts.app.functions;
+        examples::unavailable(&self.attacks, functions)?;
+        let app = App::new(Arc::clone(&facts.app), facts.checked, self.dp_sgd.clone());
+        let reports = functions.get("evaluate_at_client").is_some() && self.evaluate_at_client_every > 0;
+        let is_part = facts.app.n_updated < facts.app.initial.len();
+        if is_part && functions.get("aggregate").is_some() {
+            return Err(StrategyError(PART_AGGREGATED.to_owned()));
+        }
+        let alone = match (reports, is_part) {
+            (true, _) => Err(REPORTS),
+            (false, true) => Err(PART),
+            (false, false) => Ok(()),
+        };
+        let metrics = if reports { vec!["metrics"] } else { Vec::new() };
         Rounds::new(app, self.protocol.clone())
-            .personalised(Arc::new(FromApp))
-            .sending_model_alone(Ok(()))
-            .hiding_items(settings::trains().hides_items)
+            .with_payload(AtClients(reports.then_some(self.evaluate_at_client_every)))
+            .personalised(Arc::new(FromApp::new(&self.protocol)))
+            .sending_model_alone(alone)
+            .sized_by_values(metrics)
+            .hiding_items(examples::hides_items(functions, facts.is_graph_level))
+            .keeping(n_rounds(&self.attacks))
             .checked()
     }
 
@@ -84,7 +109,7 @@ impl Algorithm for Params {
         rounds.trainer().works(working);
         let shards = Arc::new(shards);
         Ok(Shared {
-            evaluator: Box::new(Watched(ByApp::new(&shards, source.streams))),
+            evaluator: Box::new(Watched(ByApp::new(&shards, source.streams, self.attacks.clone()))),
             shards: Box::new(Handed::new(shards, source.sizes())),
         })
     }

@@ -1,7 +1,9 @@
 //! The settings of `Python`, as a card writes them.
 
+use crate::examples::DpSgd;
+use folkmoot_classifiers::attacks::Attack;
 use folkmoot_classifiers::classifier::{Inputs, Split};
-use folkmoot_parts::{Free, Rules, component};
+use folkmoot_parts::{Chosen, Free, Rules, component};
 use folkmoot_rounds::{Protocol, Trains};
 use std::collections::BTreeMap;
 
@@ -38,8 +40,17 @@ pub struct Params {
     pub inputs: Inputs,
     /// Training, validation and test sets.
     pub split: Split,
+    /// Clients call `@fm.evaluate_at_client` in every so many rounds and send its metrics; 0 for
+    /// never.
+    #[component(default = 1)]
+    pub evaluate_at_client_every: u32,
+    /// Training with `protocol.private: Items`.
+    pub dp_sgd: DpSgd,
     /// Rounds: aggregation, server optimizer, privacy, codecs.
     pub protocol: Protocol,
+    /// Attacks on the trained model, after the run. `LossThreshold` reads `@fm.predict`, and
+    /// `GradientInversion` reads `@fm.gradient`.
+    pub attacks: Vec<Chosen<dyn Attack>>,
 }
 
 impl Params {
@@ -53,7 +64,8 @@ impl Params {
 pub(crate) fn trains() -> Trains {
     Trains {
         sends_model_alone: Ok(()),
-        hides_items: Err("an app does not state the gradient of each example; use private: Clients(...)"),
+        // What an app states is known once it is imported.
+        hides_items: Ok(()),
         ..Trains::default()
     }
 }

@@ -3,6 +3,7 @@
 use crate::aggregate::ByAggregate;
 use crate::app::{Shard, Started, Working, seed};
 use crate::evaluator::Found;
+use crate::examples::DpSgd;
 use crate::kept::KeptArray;
 use crate::pool::Trouble;
 use crate::protocol::{Array, Frame};
@@ -11,7 +12,7 @@ use folkmoot_draws::{SimRng, unit};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::ClientSelection;
 use folkmoot_learning::Layout;
-use folkmoot_rounds::{Aggregator, Personalisation, Task, Trained, Trainer};
+use folkmoot_rounds::{Aggregator, Task, Trained, Trainer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::{Arc, OnceLock};
@@ -23,6 +24,7 @@ pub struct App {
     shared: Arc<AtWork>,
     selection: Option<BySelect>,
     aggregator: Option<ByAggregate>,
+    dp_sgd: DpSgd,
 }
 
 /// An app that works once it has data.
@@ -72,7 +74,9 @@ impl AtWork {
         let asked = pool.ask(request, None);
         Ok(asked.and_then(|(worker, reply)| {
             if self.is_checked(rng) {
-                let (_, again) = pool.ask(request, Some(worker))?;
+                let mut repeated = request.clone();
+                repeated.header.insert("again".to_owned(), true.into());
+                let (_, again) = pool.ask(&repeated, Some(worker))?;
                 is_same(&reply, &again)?;
             }
             Ok(reply)
@@ -93,7 +97,7 @@ pub(crate) fn is_same(one: &Frame<'_>, other: &Frame<'_>) -> Result<(), Trouble>
 
 impl App {
     /// With so large a share of jobs done twice.
-    pub(crate) fn new(started: Arc<Started>, checked: f64) -> App {
+    pub(crate) fn new(started: Arc<Started>, checked: f64, dp_sgd: DpSgd) -> App {
         let metrics = |of: &str| -> Option<Vec<String>> {
             let options = started.functions.get(of)?;
             Some(serde_json::from_value(options.get("metrics")?.clone()).unwrap_or_default())
@@ -105,7 +109,12 @@ impl App {
             selection: selects.map(|metrics| BySelect { app: app(), metrics }),
             aggregator: aggregates.map(|metrics| ByAggregate { app: app(), metrics }),
             shared,
+            dp_sgd,
         }
+    }
+
+    pub(crate) fn dp_sgd(&self) -> &DpSgd {
+        &self.dp_sgd
     }
 
     pub(crate) fn started(&self) -> &Arc<Started> {
@@ -116,8 +125,8 @@ impl App {
         self.shared.works(working);
     }
 
-    pub(crate) fn working(&self) -> Option<&Working> {
-        self.shared.working().ok()
+    pub(crate) fn working(&self) -> Result<&Working, StrategyError> {
+        self.shared.working()
     }
 }
 
@@ -131,12 +140,6 @@ pub struct Kept {
     pub(crate) metrics: Vec<(u32, Vec<Found>)>,
 }
 
-/// The model before the first round is the app's.
-pub(crate) struct FromApp;
-
-impl Personalisation<App> for FromApp {
-    fn initial(&self, app: &App, _: &mut SimRng) -> Vec<f32> {
-        app.started().initial.clone()
     }
 }
 
@@ -174,8 +177,18 @@ impl Trainer for App {
         if task.shard.n_train == 0 {
             return Trained::model(task.parameters.to_vec());
         }
-        self.asked(&task)
-            .unwrap_or_else(|why| Trained::failed(task.parameters, why))
+        let trained = match task.hidden_items {
+            Some(hidden) => self.train_hidden(&task, hidden, Some(task.rng())),
+            None => self.asked(&task),
+        };
+        trained.unwrap_or_else(|why| Trained::failed(task.parameters, why))
+    }
+
+    fn placeholder(&self, task: Task<'_, '_, Self>) -> Trained<Kept> {
+        let hidden = task.hidden_items.filter(|_| task.shard.n_train > 0);
+        let trained = hidden.map(|hidden| self.train_hidden(&task, hidden, None));
+        let trained = trained.unwrap_or_else(|| Ok(Trained::model(task.parameters.to_vec())));
+        trained.unwrap_or_else(|why| Trained::failed(task.parameters, why))
     }
 }
 
@@ -188,15 +201,10 @@ impl App {
             json!({"client": client, "round": round, "seed": seed(task.rng())}),
         )
         .with(vec![Array::floats("params", task.parameters)]);
-        if let Some((kept, form)) = task.kept.and_then(|kept| Some((kept, kept.form.as_ref()?))) {
-            let form: Value = serde_json::from_str(form)
-                .map_err(|error| StrategyError(format!("the state of client {client} cannot be read: {error}")))?;
-            request.header.insert("state".to_owned(), form);
-            request.arrays.extend(kept.arrays.iter().map(KeptArray::as_sent));
-        }
+        Self::give_state(&mut request, task)?;
         let what = || format!("training of client {client} in round {round}");
         let failed = |trouble: Trouble| working.failure(&what(), &request, &trouble);
-        let mut reply = self.shared.ask(&request, || task.rng_for(CHECK))?.map_err(failed)?;
+        let mut reply = self.answered(&request, task)?.map_err(failed)?;
         let unread = |why: &str| failed(Trouble::Pool(format!("the worker's answer cannot be read: {why}")));
         let update = reply.take("update").and_then(|update| update.as_floats());
         let update = update.filter(|update| update.len() == task.parameters.len());
@@ -239,6 +247,29 @@ impl App {
             metrics,
             ..Trained::model(parameters)
         })
+    }
+
+    /// Puts what the client of a task has kept into a request.
+    pub(crate) fn give_state<'a>(request: &mut Frame<'a>, task: &Task<'_, 'a, Self>) -> Result<(), StrategyError> {
+        let Some((kept, form)) = task.kept.and_then(|kept| Some((kept, kept.form.as_ref()?))) else {
+            return Ok(());
+        };
+        let form: Value = serde_json::from_str(form).map_err(|error| {
+            let client = task.shard.client;
+            StrategyError(format!("the state of client {client} cannot be read: {error}"))
+        })?;
+        request.header.insert("state".to_owned(), form);
+        request.arrays.extend(kept.arrays.iter().map(KeptArray::as_sent));
+        Ok(())
+    }
+
+    /// The answer to a client's job; of a share of them two workers' answers, which must be equal.
+    pub(crate) fn answered(
+        &self,
+        request: &Frame<'_>,
+        task: &Task<'_, '_, Self>,
+    ) -> Result<Result<Frame<'static>, Trouble>, StrategyError> {
+        self.shared.ask(request, || task.rng_for(CHECK))
     }
 }
 

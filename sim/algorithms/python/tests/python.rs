@@ -8,12 +8,16 @@
 mod determinism;
 #[path = "python/failures.rs"]
 mod failures;
+#[path = "python/items.rs"]
+mod items;
 #[path = "python/protocols.rs"]
 mod protocols;
 #[path = "python/server.rs"]
 mod server;
 #[path = "python/strategies.rs"]
 mod strategies;
+#[path = "python/travels.rs"]
+mod travels;
 
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::ranks::Alone;

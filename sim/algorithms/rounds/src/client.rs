@@ -280,7 +280,8 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
         let cost = reports.fold(cost, |cost, share| {
             cost + share * rounds.trainer.cost(shard) / f64::from(all)
         });
-        cx.compute(Work::Training(work), cost);
+        let extra = rounds.payload.cost(&rounds.trainer, shard, cx.round());
+        cx.compute(Work::Training(work), cost + extra);
     }
 
     fn keep<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R>>(

@@ -24,6 +24,11 @@ pub trait SidePayload<R: Trainer>: Send + Sync + 'static {
     /// Whether answers of `round` bring an extra: the round then waits for both.
     fn is_due(&self, round: Round) -> bool;
 
+    /// Operations of a client in `round` in addition to its training, for the extra. Default: 0.
+    fn cost(&self, _trainer: &R, _shard: R::Shard<'_>, _round: Round) -> f64 {
+        0.0
+    }
+
     /// A client's training and its extra. Pure, as [`Trainer::train`].
     fn train(
         &self,

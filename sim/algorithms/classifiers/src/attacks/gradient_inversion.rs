@@ -1,7 +1,7 @@
 //! Training items from the gradient of the last layer.
 
 use super::numbers::median;
-use super::{Attack, Target};
+use super::{Answers, Attack, Reads, Target};
 use crate::classifier::{Classifier, Facts, LastLayer, LocalOptimiser};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::component;
@@ -49,6 +49,31 @@ impl Attack for GradientInversion {
         1
     }
 
+    fn reads(&self) -> Reads {
+        Reads::Gradients
+    }
+
+    fn attack_answers(&self, answers: &Answers<'_>, sheet: &mut Sheet) {
+        let layer = LastLayer {
+            weights: 0..answers.n_inputs * answers.n_classes,
+            biases: answers.n_inputs * answers.n_classes..(answers.n_inputs + 1) * answers.n_classes,
+            n_out: answers.n_classes,
+        };
+        let row = |(gradient, class): &(Vec<f64>, u32)| Some((invert(gradient, &layer)?.row, *class));
+        let asked = answers.updates.iter().filter_map(|update| {
+            Some(Asked {
+                guess: invert(&update.gradient, &layer)?,
+                clients: &update.clients,
+                rows: update.items.iter().filter_map(row).collect(),
+            })
+        });
+        let asked: Vec<Asked<'_>> = asked.filter(|asked| !asked.rows.is_empty()).collect();
+        match asked.is_empty() {
+            true => nothing(sheet),
+            false => write(&asked, layer.n_out, sheet),
+        }
+    }
+
     fn suits(&self, classifier: &Classifier, _: &Facts) -> Result<(), StrategyError> {
         match classifier.network().last_layer() {
             Some(_) => Ok(()),
@@ -63,7 +88,8 @@ impl Attack for GradientInversion {
     fn attack(&self, target: &Target<'_>, sheet: &mut Sheet) -> Result<(), StrategyError> {
         let classifier = target.classifier;
         let (Some(layer), Some(seen)) = (classifier.network().last_layer(), target.seen.last()) else {
-            return nothing(sheet);
+            nothing(sheet);
+            return Ok(());
         };
         let fresh = seen.updates.iter().filter(|update| update.staleness == 0);
         let asked: Vec<Asked<'_>> = fresh
@@ -81,18 +107,18 @@ impl Attack for GradientInversion {
             })
             .collect();
         if asked.is_empty() {
-            return nothing(sheet);
+            nothing(sheet);
+            return Ok(());
         }
         write(&asked, layer.n_out, sheet);
         Ok(())
     }
 }
 
-fn nothing(sheet: &mut Sheet) -> Result<(), StrategyError> {
+fn nothing(sheet: &mut Sheet) {
     sheet.warn(
         "GradientInversion found no update to read in the last round: none came, or none was of the present model",
     );
-    Ok(())
 }
 
 /// A row that an item is fed to the last layer as, and its class.

@@ -1,7 +1,7 @@
 //! Membership by small losses.
 
 use super::numbers::{Guesses, count};
-use super::{Attack, Item, Target};
+use super::{Answers, Attack, Item, Reads, Target};
 use crate::classifier::Asked;
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::component;
@@ -31,26 +31,46 @@ impl Attack for LossThreshold {
     fn attack(&self, target: &Target<'_>, sheet: &mut Sheet) -> Result<(), StrategyError> {
         let pool = target.pool();
         let is_member: Vec<bool> = pool.iter().map(|item| item.trains).collect();
-        count("loss_membership_others", &is_member, sheet);
-        for (answering, label) in [(target.last, None), (target.first, Some("untrained"))] {
+        let scores = [target.last, target.first].map(|answering| {
             let asked = target.asked(answering);
-            let scores: Vec<f64> = asked.iter().zip(&pool).map(score).collect();
-            let of_members = || scores.iter().zip(&is_member).filter(|(_, is_member)| **is_member);
-            let bound = of_members().map(|(score, _)| score).sum::<f64>() / of_members().count() as f64;
-            let guesses = Guesses {
-                is_one: &is_member,
-                scores: &scores,
-            };
-            guesses.write(NAME, Some(bound), label, sheet);
-        }
+            let of_item = |(asked, item): (&Asked, &Item)| score(&asked.logits, item.class);
+            asked.iter().zip(&pool).map(of_item).collect()
+        });
+        write(&is_member, scores, sheet);
         Ok(())
+    }
+
+    fn reads(&self) -> Reads {
+        Reads::Predictions
+    }
+
+    fn attack_answers(&self, answers: &Answers<'_>, sheet: &mut Sheet) {
+        let is_member: Vec<bool> = answers.items.iter().map(|item| item.trains).collect();
+        let of = |logits: &[Vec<f64>]| -> Vec<f64> {
+            let items = answers.items.iter().zip(logits);
+            items.map(|(item, logits)| score(logits, item.class)).collect()
+        };
+        write(&is_member, [of(answers.last), of(answers.first)], sheet);
+    }
+}
+
+/// Writes down what the scores of the last model and of an untrained one come to.
+fn write(is_member: &[bool], [last, first]: [Vec<f64>; 2], sheet: &mut Sheet) {
+    count("loss_membership_others", is_member, sheet);
+    for (scores, label) in [(last, None), (first, Some("untrained"))] {
+        let of_members = || scores.iter().zip(is_member).filter(|(_, is_member)| **is_member);
+        let bound = of_members().map(|(score, _)| score).sum::<f64>() / of_members().count() as f64;
+        let guesses = Guesses {
+            is_one: is_member,
+            scores: &scores,
+        };
+        guesses.write(NAME, Some(bound), label, sheet);
     }
 }
 
 /// The logarithm of the probability of the item's class.
-fn score((asked, item): (&Asked, &Item)) -> f64 {
-    let own = asked.logits[item.class as usize];
-    own - log_sum_exp(asked.logits.iter().copied())
+fn score(logits: &[f64], class: u32) -> f64 {
+    logits[class as usize] - log_sum_exp(logits.iter().copied())
 }
 
 /// `ln Σ exp x`, without overflow.

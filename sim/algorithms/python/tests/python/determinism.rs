@@ -119,6 +119,58 @@ fn global_generators_are_seeded_and_lists_of_arrays_are_models() {
     assert_ne!(seeded.summary["test_sum"], one.summary["test_sum"]);
 }
 
+/// A model with arrays without a dimension, such as PyTorch's `num_batches_tracked`, and with one
+/// that is not contiguous.
+const SCALARS: &str = "
+import numpy as np
+import folkmoot as fm
+
+@fm.initial
+def initial(facts, rng):
+    return {'n_seen': np.array(3), 'scale': np.array(0.5), 'turned': np.zeros((2, 3)).T}
+
+@fm.train(cost=lambda shard, config: 1e6)
+def train(params, shard, ctx):
+    assert params['n_seen'].dtype == np.int64 and params['n_seen'].shape == ()
+    assert params['turned'].shape == (3, 2)
+    return fm.Update({'n_seen': params['n_seen'] + 1, 'scale': params['scale'] * 2, 'turned': params['turned'].T.copy().T + 1})
+
+@fm.evaluate(on='whole')
+def evaluate(params, data):
+    return {'seen': float(params['n_seen']), 'scale': float(params['scale']), 'turned': params['turned'].mean()}
+";
+
+#[test]
+fn arrays_without_a_dimension_travel() {
+    let Some(desk) = desk(SCALARS) else { return };
+    let run = desk.whole("run", &[]);
+    let found = ["test_seen", "test_scale", "test_turned"].map(|name| run.summary[name]);
+    assert_eq!(found, [7.0, 8.0, 4.0], "after four rounds");
+    assert_eq!(
+        run.summary["update_payload_bytes"],
+        run.summary["update_messages"] * (4.0 * 8.0 + 4.0)
+    );
+}
+
+#[test]
+fn a_client_that_is_seeded_by_the_second_is_caught() {
+    // The other worker repeats the job within the same second.
+    for clock in ["time.time()", "time.time_ns() // 10**9", "late()"] {
+        let app = DRAWS.replace("import random", "import random, time\nfrom time import time as late");
+        let app = app.replace(
+            "    drawn = [random.random(),",
+            &format!("    random.seed(int({clock}))\n    drawn = [random.random(),"),
+        );
+        let Some(mut desk) = desk(&app) else { return };
+        desk.machine.checked = 1.0;
+        let failure = desk.failure(&[]);
+        assert!(
+            failure.contains("not deterministic: update differs in"),
+            "{clock}: {failure}"
+        );
+    }
+}
+
 #[test]
 fn a_client_that_reads_the_clock_is_caught() {
     let clock = DRAWS.replace("[random.random(),", "[__import__('time').perf_counter_ns() % 997,");

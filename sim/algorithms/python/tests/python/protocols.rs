@@ -79,12 +79,3 @@ fn bytes_are_those_of_the_model_that_travels() {
         run.summary["model_messages"] * 4.0 * 39.0
     );
 }
-
-#[test]
-fn an_app_without_gradients_of_examples_has_no_example_level_privacy() {
-    let Some(desk) = desk(SOFTMAX) else { return };
-    let failure = std::panic::catch_unwind(|| desk.failure(&["strategy.protocol.private=Items(clip: 1.0)"]));
-    let told = failure.unwrap_err();
-    let told = told.downcast_ref::<String>().unwrap();
-    assert!(told.contains("does not state the gradient of each example"), "{told}");
-}
