@@ -140,9 +140,6 @@ pub struct Kept {
     pub(crate) metrics: Vec<(u32, Vec<Found>)>,
 }
 
-    }
-}
-
 impl Trainer for App {
     type Shard<'a> = &'a Shard;
     type ClientState = Kept;
