@@ -67,7 +67,7 @@ fn two_runs_stand_side_by_side_with_what_was_asked_first() {
     assert_eq!(temp.run(&["report", "a", "b"]).done(), "a/report-beside-b.html\n");
     let page = page(&temp, "a/report-beside-b.html");
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
-    assert!(place("Fields of the two scenarios that differ") < place("B less A"));
+    assert!(place("Fields of the two scenarios that differ") < place("B − A"));
     assert!(place("dataset") < place("Messages by kind"));
     assert!(page.contains("GraphClasses") && page.contains("ContextualSbm"));
 }

@@ -269,7 +269,7 @@ fn a_sweep_says_how_clients_fare_and_what_is_cut_whatever_the_strategy() {
 
     temp.run(&["plot", "s", "--only", "split,fairness"]).done();
     let drawn = |name: &str| std::fs::read_to_string(temp.join(&format!("s/figures/{name}.svg"))).unwrap();
-    for text in ["Iid", "Louvain", "edges lie in no client"] {
+    for text in ["Iid", "Louvain", "edges join two clients"] {
         assert!(drawn("partition").contains(text), "{text}");
     }
     assert!(drawn("fairness").contains("the worst first"));

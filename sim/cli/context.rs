@@ -2,6 +2,7 @@
 
 use crate::args::{CardArgs, DataArgs, EngineArgs};
 use crate::exit::Exit;
+use crate::output::warn;
 use folkmoot_engine::prelude::Options;
 use folkmoot_engine::ranks::{Ranks, agree};
 use folkmoot_graphs::DataDirs;
@@ -17,6 +18,7 @@ use folkmoot_scenarios::run::Identity;
 use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::text::{Problems, Source, apply_option, meant};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::time::Duration;
 
 /// What a program made of this library is.
@@ -150,6 +152,11 @@ fn format_missing(program: &str, file: &str) -> Exit {
 pub(crate) fn data_dirs(args: &DataArgs) -> DataDirs {
     let mut dirs = DataDirs::new();
     if let Some(dir) = &args.data {
+        // A slip would have data come from elsewhere.
+        static TOLD: Once = Once::new();
+        if !dir.is_dir() {
+            TOLD.call_once(|| warn(&format!("warning: --data {}: there is no such folder", dir.display())));
+        }
         dirs = dirs.with("--data", dir);
     }
     if let Some(dir) = std::env::var_os("FOLKMOOT_DATA").filter(|dir| !dir.is_empty()) {

@@ -370,7 +370,7 @@ fn columns(sweep: &SweepDir, arms: &[Arm<'_>], (found, baseline): (&[Finding], O
         columns.push(Column {
             head: match &column.reference {
                 None => column.name.clone() + arrow(column.better),
-                Some((_, label)) => format!("@{label}"),
+                Some((_, label)) => MetricKey::of("").against(label).to_string(),
             },
             is_measured: column.reference.is_none(),
             cells: column.cells.iter().enumerate().map(cell).collect(),

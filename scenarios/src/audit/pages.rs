@@ -96,8 +96,7 @@ pub fn summary(audited: &[Audited]) -> String {
         "- **Contradicted**: the opposite is significant, or the published number is more than four standard errors away.".to_owned(),
         format!(
             "- **Undecided**, for one of four reasons: the interval extends beyond the margin ({}); no trend is significant ({}); not run \
-             ({}); not testable ({}). A claim is not testable if the paper does not define its terms, or if no baseline beats the majority class, \
-             so that nothing was learned.",
+             ({}); not testable ({}). Not testable means that the paper does not define its terms, or that no baseline beats the majority class.",
             of(Verdict::NotContradicted),
             of(Verdict::Inconclusive),
             of(Verdict::NotRun),
@@ -105,18 +104,17 @@ pub fn summary(audited: &[Audited]) -> String {
         ),
         "- **Own controls**: comparisons that a paper lacks.".to_owned(),
         format!(
-            "- **Multiplicity**: {} verdicts rest on a significance test. Of these, {survive} stay significant at a false discovery rate of 5 % \
-             in each group. For {} verdicts, seeds were added after results had been seen.",
+            "- **Multiplicity**: {} verdicts rest on a significance test; {survive} stay significant at a false discovery rate of 5 % in each \
+             group. For {}, seeds were added after results had been seen.",
             tested.len(),
             finding(|one| one.looks > 1 && one.verdict.is_decided())
         ),
         format!(
-            "- **Incomplete**: {} claims have fewer seeds than planned. {} rest on runs of an older Folkmoot, whose results have changed \
-             since.",
+            "- **Incomplete**: {} claims have fewer seeds than planned. {} rest on runs of an earlier Folkmoot.",
             finding(|one| !one.missing.is_empty()),
             finding(|one| one.is_stale)
         ),
-        "- Settings that a paper leaves open have default values, or values chosen by validation.".to_owned(),
+        "- Settings that papers leave open are defaults or chosen by validation.".to_owned(),
     ];
     let items = items.map(|item| wrapped(&item, "  ")).join("\n");
     let _ = write!(page, "\n## How to read this\n\n{items}\n{END}");

@@ -568,26 +568,7 @@ impl DatasetSpec {
 
     /// Nodes that are drawn, at most; `None` for what is read or built in.
     pub fn n_generated(&self) -> Option<u64> {
-        let product = |all: &[u32]| all.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul);
-        match *self {
-            DatasetSpec::DcSbm { n_nodes, .. }
-            | DatasetSpec::ContextualSbm { n_nodes, .. }
-            | DatasetSpec::BarabasiAlbert { n_nodes, .. }
-            | DatasetSpec::ErdosRenyi { n_nodes, .. }
-            | DatasetSpec::WattsStrogatz { n_nodes, .. }
-            | DatasetSpec::Rmat { n_nodes, .. } => Some(n_nodes.into()),
-            DatasetSpec::GraphClasses {
-                n_graphs, max_nodes, ..
-            } => Some(product(&[n_graphs, max_nodes])),
-            DatasetSpec::ControlFlow {
-                n_functions,
-                n_nodes,
-                n_compilers,
-                n_levels,
-                ..
-            } => Some(product(&[n_functions, n_nodes.1, n_compilers, n_levels])),
-            _ => None,
-        }
+        check::n_generated(self)
     }
 
     /// What ties several settings, or is no range.

@@ -48,6 +48,30 @@ fn is_folder(name: &str) -> bool {
     !name.is_empty() && name.chars().all(plain)
 }
 
+/// Nodes that are drawn, at most; `None` for what is read or built in.
+pub(super) fn n_generated(spec: &DatasetSpec) -> Option<u64> {
+    let product = |all: &[u32]| all.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul);
+    match *spec {
+        DatasetSpec::DcSbm { n_nodes, .. }
+        | DatasetSpec::ContextualSbm { n_nodes, .. }
+        | DatasetSpec::BarabasiAlbert { n_nodes, .. }
+        | DatasetSpec::ErdosRenyi { n_nodes, .. }
+        | DatasetSpec::WattsStrogatz { n_nodes, .. }
+        | DatasetSpec::Rmat { n_nodes, .. } => Some(n_nodes.into()),
+        DatasetSpec::GraphClasses {
+            n_graphs, max_nodes, ..
+        } => Some(product(&[n_graphs, max_nodes])),
+        DatasetSpec::ControlFlow {
+            n_functions,
+            n_nodes,
+            n_compilers,
+            n_levels,
+            ..
+        } => Some(product(&[n_functions, n_nodes.1, n_compilers, n_levels])),
+        _ => None,
+    }
+}
+
 pub(super) fn rules(spec: &DatasetSpec, rules: &mut Rules) {
     match spec {
         DatasetSpec::Karate
