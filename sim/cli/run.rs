@@ -9,6 +9,7 @@ use crate::resume;
 use crate::text;
 use crate::watch::Stopwatch;
 use folkmoot_engine::run::Options;
+use folkmoot_graphs::DataDirs;
 use folkmoot_metrics::{MetricKey, Numbers, Unit, answers, has_durations};
 use folkmoot_scenarios::run::{Cache, How, Loaded, Report, begin, load, play};
 use folkmoot_scenarios::scenario::Scenario;
@@ -19,18 +20,41 @@ use std::path::Path;
 const TRACED_CLIENTS: u32 = 1000;
 
 pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
-    let command = context::command(program, "run", &args.card, args.seed, args.dry_run);
+    let scenario = || context::scenario(program, &args.card, args.seed, &args.observe);
+    let card = Card {
+        scenario: &scenario,
+        dirs: context::card_dirs(&args.card.data, &args.card.card),
+        command: context::command(program, "run", &args.card, args.seed, args.dry_run),
+    };
+    let scenario = play_card(program, args, card)?;
+    if program.is_first() && !args.out.say.quiet {
+        offer_sweep(program, args, &scenario);
+    }
+    Ok(())
+}
+
+/// What is to be run.
+pub(crate) struct Card<'a> {
+    pub(crate) scenario: &'a dyn Fn() -> Result<Scenario, Exit>,
+    /// Where its files are looked for.
+    pub(crate) dirs: DataDirs,
+    /// The command that repeats it.
+    pub(crate) command: String,
+}
+
+/// Runs a card, and says what has come of it.
+pub(crate) fn play_card(program: &Program, args: &RunArgs, card: Card<'_>) -> Result<Scenario, Exit> {
+    let command = card.command;
     let trace = args.trace.then(|| args.trace_clients.unwrap_or(TRACED_CLIENTS));
     let options = Options {
         trace,
         ..context::options(&args.engine, args.dry_run)
     };
     let ready = || -> Result<_, Exit> {
-        let scenario = context::scenario(program, &args.card, args.seed, &args.observe)?;
+        let scenario = (card.scenario)()?;
         let failed = |failure| Exit::failure(&failure, &command);
         let mut watcher = Stopwatch::of(program, &scenario, args.out.say.quiet, &args.every);
-        let dirs = context::card_dirs(&args.card.data, &args.card.card);
-        let loaded = load(&scenario, &dirs, &Cache::default(), &mut watcher).map_err(failed)?;
+        let loaded = load(&scenario, &card.dirs, &Cache::default(), &mut watcher).map_err(failed)?;
         let loaded = loaded.on(context::machine(&args.engine));
         let identity = context::identity(command.clone());
         if !args.out.say.quiet && program.is_first() {
@@ -71,10 +95,7 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<(), Exit> {
         &args.engine,
         (args.out.say, args.all),
     )?;
-    if program.is_first() && !args.out.say.quiet {
-        offer_sweep(program, args, &scenario);
-    }
-    Ok(())
+    Ok(scenario)
 }
 
 /// Names the configuration of a sweep's card that has been run, and the command that runs them all.

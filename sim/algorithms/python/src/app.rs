@@ -81,6 +81,7 @@ impl Facts {
         );
         let launch = Launch {
             python: machine.python.clone(),
+            module: "folkmoot.worker",
             app: app.clone(),
             dir: source.dir.map(Path::to_owned),
             timeout: machine.job_timeout,
@@ -316,10 +317,44 @@ impl Again {
 impl Working {
     /// A failed job as it ends the run: what failed, the lines of the app, and how to repeat it.
     pub(crate) fn failure(&self, what: &str, request: &Frame<'_>, trouble: &Trouble) -> StrategyError {
-        let way_out = match self.leave(request) {
+        let client = request.header.get("client").and_then(Value::as_u64);
+        let round = request.header.get("round").and_then(Value::as_u64).unwrap_or_default();
+        let of = client.map_or("whole".to_owned(), |client| format!("client_{client}"));
+        let name = format!("{}_{of}_round_{round}", request.kind());
+        let mut opening = Frame::new("open", self.opening.clone());
+        opening.header.insert("data".to_owned(), Value::Null);
+        opening.header.insert("client".to_owned(), client.into());
+        opening.arrays = (self.arrays)(client.map(|client| client as u32));
+        let left = Left {
+            dir: self.started.dir.as_deref(),
+            python: &self.started.python,
+            module: "folkmoot.worker",
+        };
+        left.failure(what, &name, (&self.started.app, &opening, request), trouble)
+    }
+}
+
+/// Where the input of a failed job is left, and who repeats it.
+pub(crate) struct Left<'a> {
+    pub(crate) dir: Option<&'a Path>,
+    pub(crate) python: &'a Path,
+    pub(crate) module: &'a str,
+}
+
+impl Left<'_> {
+    /// A failed job as it ends the run. Its requests are the app's, the opening, and its own.
+    pub(crate) fn failure(
+        &self,
+        what: &str,
+        name: &str,
+        requests: (&Frame<'_>, &Frame<'_>, &Frame<'_>),
+        trouble: &Trouble,
+    ) -> StrategyError {
+        let way_out = match self.leave(name, requests) {
             Some(file) => format!(
-                "\nhelp: repeat this job with: {} -m folkmoot.worker --replay {}",
-                self.started.python.display(),
+                "\nhelp: repeat this job with: {} -m {} --replay {}",
+                self.python.display(),
+                self.module,
                 file.display()
             ),
             None => String::new(),
@@ -328,23 +363,16 @@ impl Working {
     }
 
     /// Writes the input of a job, as a worker is sent it; `None` where it cannot be written.
-    fn leave(&self, request: &Frame<'_>) -> Option<PathBuf> {
-        let folder = self.started.dir.as_ref()?.join(FAILED_JOBS);
-        let client = request.header.get("client").and_then(Value::as_u64);
-        let round = request.header.get("round").and_then(Value::as_u64).unwrap_or_default();
-        let of = client.map_or("whole".to_owned(), |client| format!("client_{client}"));
-        let file = folder.join(format!("{}_{of}_round_{round}.job", request.kind()));
-        let mut app = self.started.app.clone();
+    fn leave(&self, name: &str, (app, opening, request): (&Frame<'_>, &Frame<'_>, &Frame<'_>)) -> Option<PathBuf> {
+        let folder = self.dir?.join(FAILED_JOBS);
+        let file = folder.join(format!("{name}.job"));
+        let mut app = app.clone();
         app.header.insert(
             "environment".to_owned(),
             BTreeMap::from(ENVIRONMENT).into_iter().collect(),
         );
-        let mut opening = Frame::new("open", self.opening.clone());
-        opening.header.insert("data".to_owned(), Value::Null);
-        opening.header.insert("client".to_owned(), client.into());
-        opening.arrays = (self.arrays)(client.map(|client| client as u32));
         let mut bytes = Vec::new();
-        for frame in [&app, &opening, request] {
+        for frame in [&app, opening, request] {
             frame.write(&mut bytes, None).ok()?;
         }
         fs::create_dir_all(&folder).ok()?;

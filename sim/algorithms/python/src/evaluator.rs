@@ -32,15 +32,39 @@ type Scores = Vec<(Option<u32>, Vec<Found>)>;
 /// A metric as the app returns it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Found {
-    name: String,
-    value: f64,
-    n: u64,
-    split: String,
+    pub(crate) name: String,
+    pub(crate) value: f64,
+    pub(crate) n: u64,
+    pub(crate) split: String,
     better: Option<String>,
-    unit: Unit,
+    pub(crate) unit: Unit,
 }
 
 impl Found {
+    /// A plain number; names that end in `accuracy` or `loss` say which direction is better.
+    pub(crate) fn plain(name: String, value: f64, n: u64, split: &str) -> Found {
+        let ends = |ending: &str| name.split('_').next_back() == Some(ending);
+        let better = match (ends("accuracy") || ends("acc"), ends("loss")) {
+            (true, _) => Some("higher"),
+            (_, true) => Some("lower"),
+            _ => None,
+        };
+        Found {
+            better: better.map(str::to_owned),
+            split: split.to_owned(),
+            unit: Unit::Number,
+            name,
+            value,
+            n,
+        }
+    }
+
+    /// What the metric means.
+    pub(crate) fn term_of(&self, (answering, items, weighed): (Answering, Asked, Weighed), about: &str) -> Term {
+        self.term((&self.name, items, weighed), about)
+            .scored(answering, items, weighed)
+    }
+
     fn of(listed: &Value) -> Option<Found> {
         let (name, value, n, split, better, unit): (String, f64, u64, String, Option<String>, Option<String>) =
             serde_json::from_value(listed.clone()).ok()?;

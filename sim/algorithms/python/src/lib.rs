@@ -18,6 +18,7 @@
 pub mod app;
 mod data;
 mod evaluator;
+pub mod flower;
 pub mod pool;
 pub mod protocol;
 pub mod region;
@@ -115,5 +116,7 @@ impl Shards<Rounds<App>> for Handed {
 /// When a name is taken.
 pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
     registry.add_folder("python");
-    registry.add::<Params>()
+    registry.add_dataset::<flower::AppClients>()?;
+    registry.add::<Params>()?;
+    registry.add::<flower::Flower>()
 }

@@ -44,6 +44,8 @@ pub const ENVIRONMENT: [(&str, &str); 8] = [
 #[derive(Clone, Debug)]
 pub struct Launch {
     pub python: PathBuf,
+    /// The module that a process runs.
+    pub module: &'static str,
     /// The request that has a process import the app.
     pub app: Frame<'static>,
     /// The folder of the log; `None` for none that stays.
@@ -81,7 +83,7 @@ impl From<io::Error> for Trouble {
 }
 
 /// A process, or one that another has forked.
-struct Worker {
+pub(crate) struct Worker {
     stream: UnixStream,
     incoming: Option<Region>,
     outgoing: Option<Region>,
@@ -263,7 +265,12 @@ impl Pool {
         Ok(())
     }
 
-    fn worker(&self) -> Result<Worker, Trouble> {
+    /// One more process, which is none of the workers.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started or forked.
+    pub(crate) fn worker(&self) -> Result<Worker, Trouble> {
         let folder = scratch()?;
         let mut worker = match self.forks {
             true => {
@@ -293,13 +300,11 @@ impl Pool {
     ///
     /// When the function raises, or the worker dies or is late.
     pub fn ask(&self, request: &Frame<'_>, but: Option<usize>) -> Result<(usize, Frame<'static>), Trouble> {
-        let (at, mut worker) = self.take(but)?;
-        let mut reply = worker.ask(request);
-        if let Err(trouble @ (Trouble::Died { .. } | Trouble::Late { .. } | Trouble::Pool(_))) = &mut reply {
-            let status = self.end(worker);
-            if let Trouble::Died { status: how } = trouble {
-                *how = self.cited(&status);
-            }
+        let (at, worker) = self.take(but)?;
+        let mut left = Some(worker);
+        let reply = self.ask_process(&mut left, request);
+        let worker;
+        if let (None, Err(trouble)) = (&left, &reply) {
             match self.worker() {
                 Ok(other) => worker = other,
                 Err(why) => {
@@ -310,10 +315,35 @@ impl Pool {
                     return Err(broken);
                 }
             }
+        } else {
+            worker = left.expect("a worker that has answered is there");
         }
         lock(&self.idle).workers.push((at, worker));
         self.freed.notify_all();
         reply.map(|reply| (at, reply))
+    }
+
+    /// The answer of one process; one that dies or is late is ended, and then there is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`ask`](Self::ask).
+    pub(crate) fn ask_process(
+        &self,
+        process: &mut Option<Worker>,
+        request: &Frame<'_>,
+    ) -> Result<Frame<'static>, Trouble> {
+        let gone = || Trouble::Pool("the process has ended".to_owned());
+        let mut reply = process.as_mut().ok_or_else(gone)?.ask(request);
+        if let Err(trouble @ (Trouble::Died { .. } | Trouble::Late { .. } | Trouble::Pool(_))) = &mut reply
+            && let Some(worker) = process.take()
+        {
+            let status = self.end(worker);
+            if let Trouble::Died { status: how } = trouble {
+                *how = self.cited(&status);
+            }
+        }
+        reply
     }
 
     fn take(&self, but: Option<usize>) -> Result<(usize, Worker), Trouble> {
@@ -394,7 +424,7 @@ fn spawn(launch: &Launch, folder: &Path) -> Result<(Worker, Frame<'static>), Tro
     let (mine, theirs) = UnixStream::pair()?;
     let python = launch.python.display();
     let started = Command::new(&launch.python)
-        .args(["-m", "folkmoot.worker"])
+        .args(["-m", launch.module])
         .envs(ENVIRONMENT)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(log()?)
@@ -414,7 +444,8 @@ fn spawn(launch: &Launch, folder: &Path) -> Result<(Worker, Frame<'static>), Tro
                 true => format!("; install it with: {python} -m pip install folkmoot numpy"),
                 false => String::new(),
             };
-            Trouble::Pool(format!("{python} -m folkmoot.worker ended at once{way_out}\n{lines}"))
+            let module = launch.module;
+            Trouble::Pool(format!("{python} -m {module} ended at once{way_out}\n{lines}"))
         }
         other => other,
     };
