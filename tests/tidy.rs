@@ -409,7 +409,7 @@ fn words_of_leaves() -> Vec<(String, String)> {
         let cards = cards_of(leaf).into_iter().filter(|card| !shared.contains(card));
         // A language is named in many texts; as an algorithm it stands before its settings.
         let algorithms = algorithms.into_iter().map(|name| match name.as_str() {
-            "Python" => format!("{name}("),
+            "Python" | "Flower" => format!("{name}("),
             _ => name,
         });
         words.extend(cards.chain(algorithms).map(|word| (leaf.to_owned(), word)));

@@ -1,8 +1,10 @@
 //! The command line.
 
+mod flower;
 mod going_on;
 mod workers;
 
+pub(crate) use flower::FlowerArgs;
 pub(crate) use going_on::{ForkArgs, ResumeArgs};
 pub(crate) use workers::{CalibrateArgs, WorkerArgs};
 
@@ -22,7 +24,7 @@ pub(crate) struct Cli {
 
 /// The subcommands as the help lists them.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Run", &["run", "sweep", "resume", "fork", "merge"]),
+    ("Run", &["run", "sweep", "flower", "resume", "fork", "merge"]),
     ("Look at results", &["show", "report", "plot", "compare", "export"]),
     (
         "Write cards and components",
@@ -71,6 +73,11 @@ pub(crate) enum Command {
     /// Simulate every configuration of a card with every seed, and compare them
     #[command(after_help = "Example: folkmoot sweep fed-avg/algorithms")]
     Sweep(SweepArgs),
+    /// Simulate one run of a Flower app, unmodified, in an environment
+    #[command(
+        after_help = "Example: folkmoot flower my-app --environment env.ron --clients 1000 --run-config 'num-server-rounds=5'"
+    )]
+    Flower(FlowerArgs),
     /// Merge shards into one sweep
     #[command(after_help = "Example: folkmoot merge shard-1 shard-2 --out runs/whole")]
     Merge(MergeArgs),

@@ -49,8 +49,8 @@ pub(crate) fn calibrate(program: &Program, args: &CalibrateArgs) -> Result<(), E
     sorted.sort_by(f64::total_cmp);
     let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize];
     print(&format!(
-        "{} clients: median {:.6} s, from {:.6} to {:.6} s, on {machine}\nwritten to {}; use it as fm.measured({:?}), with devices of speed 1: \
-         devices: Constant(ops_per_s: 1)",
+        "{} clients: median {:.6} s, from {:.6} to {:.6} s, on {machine}\nwritten to {}; use it as fm.measured({:?}) of your own code, as cost: \
+         Measured() of a Flower app, with devices of speed 1: devices: Constant(ops_per_s: 1)",
         seconds.len(),
         at(0.5),
         at(0.0),

@@ -188,13 +188,15 @@ pub(crate) fn command_dirs(args: &DataArgs, command: &str) -> DataDirs {
     card_dirs(args, &card_of(command).unwrap_or_default())
 }
 
-/// The third word of a command, as [`quoted`] wrote it: its card.
+/// The card of a command, as [`quoted`] wrote it: the third word, or the environment of an app.
 fn card_of(command: &str) -> Option<String> {
     let (_, rest) = command.split_once(' ')?;
     let (verb, rest) = rest.split_once(' ')?;
-    if !["run", "sweep"].contains(&verb) {
-        return None;
-    }
+    let rest = match verb {
+        "run" | "sweep" => rest,
+        "flower" => rest.split_once(" --environment ")?.1,
+        _ => return None,
+    };
     let Some(inner) = rest.strip_prefix('\'') else {
         return Some(rest.split(' ').next().unwrap_or_default().to_owned());
     };
@@ -382,7 +384,10 @@ mod tests {
         for card in ["c.ron", "cards/my card.ron", "it's.ron", "fed-avg/small"] {
             let command = format!("folkmoot run {} --seed 3", quoted(card));
             assert_eq!(card_of(&command).as_deref(), Some(card));
+            let command = format!("folkmoot flower app --environment {} --clients 3", quoted(card));
+            assert_eq!(card_of(&command).as_deref(), Some(card));
         }
+        assert_eq!(card_of("folkmoot flower app --clients 3"), None);
         assert_eq!(card_of("folkmoot resume runs/a"), None);
         assert_eq!(card_of("folkmoot"), None);
     }

@@ -42,6 +42,7 @@ mod events;
 mod exit;
 mod explain;
 mod export;
+mod flower;
 mod fork;
 mod headline;
 mod job;
@@ -155,6 +156,7 @@ pub fn main(registry: Registry) -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => run::run(&program, args),
         Command::Resume(args) => resume::resume(&program, args),
+        Command::Flower(args) => flower::flower(&program, args),
         Command::Fork(args) => fork::fork(&program, &args),
         Command::Sweep(args) => sweep::sweep(&program, &args),
         Command::Merge(args) => merge::merge(&program, &args),
@@ -194,7 +196,10 @@ pub fn main(registry: Registry) -> ExitCode {
 /// Those who do this together, where the command is one that several processes can do.
 fn ranks(command: &Command) -> Result<Box<dyn Ranks>, Exit> {
     let alone = || Box::new(Alone) as Box<dyn Ranks>;
-    if matches!(command, Command::Run(_) | Command::Resume(_) | Command::Fork(_)) {
+    if matches!(
+        command,
+        Command::Run(_) | Command::Flower(_) | Command::Resume(_) | Command::Fork(_)
+    ) {
         let ranks = folkmoot_mpi::start().map_err(|why| Exit::usage(format!("error: {why}")))?;
         return Ok(ranks.unwrap_or_else(alone));
     }

@@ -11,6 +11,7 @@ use crate::reuse::{self, There};
 use crate::text;
 use crate::watch::Stopwatch;
 use folkmoot_engine::run::Options;
+use folkmoot_graphs::DataDirs;
 use folkmoot_metrics::{MetricKey, Numbers, Unit, answers, has_durations};
 use folkmoot_scenarios::run::{Cache, How, Loaded, Report, begin, load, play};
 use folkmoot_scenarios::scenario::Scenario;
@@ -31,7 +32,31 @@ pub(crate) fn run(program: &Program, args: RunArgs) -> Result<(), Exit> {
 }
 
 fn anew(program: &Program, args: &RunArgs) -> Result<(), Exit> {
-    let command = context::command(program, "run", &args.card, args.seed, args.dry_run);
+    let scenario = || context::scenario(program, &args.card, args.seed, &args.observe);
+    let card = Card {
+        scenario: &scenario,
+        dirs: context::card_dirs(&args.card.data, &args.card.card),
+        command: context::command(program, "run", &args.card, args.seed, args.dry_run),
+    };
+    let scenario = play_card(program, args, card)?;
+    if program.is_first() && !args.events.say(args.out.say).quiet {
+        offer_sweep(program, args, &scenario);
+    }
+    Ok(())
+}
+
+/// What is to be run.
+pub(crate) struct Card<'a> {
+    pub(crate) scenario: &'a dyn Fn() -> Result<Scenario, Exit>,
+    /// Where its files are looked for.
+    pub(crate) dirs: DataDirs,
+    /// The command that repeats it.
+    pub(crate) command: String,
+}
+
+/// Runs a card, and says what has come of it.
+pub(crate) fn play_card(program: &Program, args: &RunArgs, card: Card<'_>) -> Result<Scenario, Exit> {
+    let command = card.command;
     let say = args.events.say(args.out.say);
     let trace = args.trace.then(|| args.trace_clients.unwrap_or(TRACED_CLIENTS));
     let options = Options {
@@ -39,12 +64,11 @@ fn anew(program: &Program, args: &RunArgs) -> Result<(), Exit> {
         ..context::options(&args.engine, args.dry_run)
     };
     let ready = || -> Result<_, Exit> {
-        let scenario = context::scenario(program, &args.card, args.seed, &args.observe)?;
+        let scenario = (card.scenario)()?;
         let failed = |failure| Exit::failure(&failure, &command);
         let events = args.events.of(program)?;
         let mut watcher = Stopwatch::of(program, &scenario, say.quiet, &args.every).telling(events.clone());
-        let dirs = context::card_dirs(&args.card.data, &args.card.card);
-        let loaded = load(&scenario, &dirs, &Cache::default(), &mut watcher).map_err(failed)?;
+        let loaded = load(&scenario, &card.dirs, &Cache::default(), &mut watcher).map_err(failed)?;
         let loaded = loaded.on(context::machine(&args.engine));
         let identity = context::identity(command.clone());
         if !say.quiet && program.is_first() {
@@ -80,10 +104,7 @@ fn anew(program: &Program, args: &RunArgs) -> Result<(), Exit> {
     let go_on = resume::command(program, &dir, &args.card.data);
     let report = played.map_err(|failure| resume::ended(&failure, &dir, &command, &go_on))?;
     self::say(program, &dir, run, report.as_ref(), &args.engine, (say, args.all))?;
-    if program.is_first() && !say.quiet {
-        offer_sweep(program, args, &scenario);
-    }
-    Ok(())
+    Ok(scenario)
 }
 
 /// Names the configuration of a sweep's card that has been run, and the command that runs them all.

@@ -188,7 +188,8 @@ pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut d
 /// Whether a program is named as Python names a module, and not by its file.
 fn is_module(path: &str) -> bool {
     let is_name = |name: &str| name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    !path.ends_with(".py") && !path.ends_with(".pkl") && path.split('.').all(is_name)
+    let is_file = [".py", ".pkl", ".toml"].iter().any(|ending| path.ends_with(ending));
+    !is_file && path.split('.').all(is_name)
 }
 
 /// A file of undirected edges between ids from 0 on.

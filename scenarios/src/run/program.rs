@@ -4,13 +4,14 @@ use crate::algorithm::Program;
 use folkmoot_graphs::DataError;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Files of a program at most: with more, something else is imported than its own modules.
 const MOST_FILES: usize = 1000;
 
 /// A program with the modules of its folder that it imports, wherever in the code, and the tables
-/// of costs that it names.
+/// of costs that it names. A project (`pyproject.toml`) has all modules below its folder.
 ///
 /// # Errors
 ///
@@ -34,6 +35,9 @@ pub(super) fn read(path: &Path) -> Result<Program, DataError> {
             continue;
         }
         let content = fs::read(&file).map_err(|source| unread(&file, source))?;
+        if file.extension().is_some_and(|ending| ending == "toml") {
+            modules(&folder, &mut left).map_err(|source| unread(&folder, source))?;
+        }
         // Functions that were pickled have their source beside them.
         if file.extension().is_some_and(|ending| ending == "pkl") {
             left.extend(Some(file.with_extension("py")).filter(|source| source.is_file()));
@@ -53,6 +57,25 @@ pub(super) fn read(path: &Path) -> Result<Program, DataError> {
         sources.insert(name, content);
     }
     Ok(Program { path, sources })
+}
+
+/// Adds the modules below a folder, but for those of hidden folders and environments.
+fn modules(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_hidden = path
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        if path.is_dir() && !is_hidden && !path.join("pyvenv.cfg").is_file() {
+            modules(&path, found)?;
+        } else if path.extension().is_some_and(|ending| ending == "py") {
+            found.push(path);
+        }
+        if found.len() >= MOST_FILES {
+            return Ok(());
+        }
+    }
+    Ok(())
 }
 
 impl Program {

@@ -280,7 +280,11 @@ class Shards:
 class Worker:
     """What a process has been told of a run, and what it does for it."""
 
+    #: The module that starts one, and its requests that are jobs.
+    MODULE = "folkmoot.worker"
+
     def __init__(self) -> None:
+        self.channel: Optional[Channel] = None
         self.app: Optional[App] = None
         self.model: Optional[Model] = None
         self.facts = api.Facts({})
@@ -451,6 +455,7 @@ def _serve(channel: Channel, worker: Worker) -> None:
         return _answer(channel)
 
     worker.ask_run = ask_run
+    worker.channel = channel
     while True:
         request = channel.receive()
         if request is None or request[0]["kind"] == "close":
@@ -548,9 +553,8 @@ def _speak(connection: socket.socket, worker: Worker) -> NoReturn:
     os._exit(code)
 
 
-def replay(path: str) -> int:
+def replay(path: str, worker: Worker) -> int:
     """Repeats the job of a file in this process, so that a debugger can follow it, and prints what it returns."""
-    worker = Worker()
     with open(path, "rb") as file:
         channel = Channel(file, None)
         # The file has the answers of the run in their order.
@@ -564,7 +568,7 @@ def replay(path: str) -> int:
             if any(os.environ.get(name) != value for name, value in environment.items()):
                 # Some of it is read when Python or NumPy starts.
                 os.environ.update(environment)
-                os.execv(sys.executable, [sys.executable, "-m", "folkmoot.worker", "--replay", path])
+                os.execv(sys.executable, [sys.executable, "-m", worker.MODULE, "--replay", path])
             reply, out = worker.handle(header, arrays)
             if header["kind"] not in ("app", "open"):
                 digest = hashlib.sha256(b"".join(array.tobytes() for array in out.values())).hexdigest()
@@ -576,22 +580,22 @@ def replay(path: str) -> int:
                 print(f"  digest {digest[:16]}")
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str], worker: Worker) -> int:
     if len(arguments) == 2 and arguments[0] == "--replay":
-        return replay(arguments[1])
+        return replay(arguments[1], worker)
     if arguments:
-        print("usage: python -m folkmoot.worker [--replay FILE]", file=sys.stderr)
+        print(f"usage: python -m {worker.MODULE} [--replay FILE]", file=sys.stderr)
         return 2
     try:
         connection = socket.socket(fileno=0)
     except OSError:
-        print("python -m folkmoot.worker is started by folkmoot; to repeat a job, give --replay FILE", file=sys.stderr)
+        print(f"python -m {worker.MODULE} is started by folkmoot; to repeat a job, give --replay FILE", file=sys.stderr)
         return 2
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _speak(connection, Worker())
+    _speak(connection, worker)
 
 
 if __name__ == "__main__":
     # Other modules of the package import this one by its name.
     sys.modules["folkmoot.worker"] = sys.modules["__main__"]
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:], Worker()))

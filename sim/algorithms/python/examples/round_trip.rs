@@ -41,6 +41,7 @@ fn measured(python: &str, app: &str, n: usize) -> Result<[Vec<f64>; 2], Trouble>
     let settings = json!({"path": app, "config": {}, "device": "cpu", "deterministic": true});
     let launch = Launch {
         python: python.into(),
+        module: "folkmoot.worker",
         app: Frame::new("app", settings),
         dir: None,
         timeout: None,

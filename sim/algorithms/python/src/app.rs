@@ -85,6 +85,7 @@ impl Facts {
         );
         let launch = Launch {
             python: machine.python.clone(),
+            module: "folkmoot.worker",
             app: app.clone(),
             dir: source.dir.map(Path::to_owned),
             timeout: machine.job_timeout,
@@ -368,10 +369,46 @@ impl Working {
         answers: &[Frame<'_>],
         trouble: &Trouble,
     ) -> StrategyError {
-        let way_out = match self.leave(request, answers) {
+        let client = request.header.get("client").and_then(Value::as_u64);
+        let round = request.header.get("round").and_then(Value::as_u64).unwrap_or_default();
+        let is_whole = request.kind().starts_with("evaluate");
+        let of = client.map_or(if is_whole { "whole" } else { "server" }.to_owned(), |client| {
+            format!("client_{client}")
+        });
+        let name = format!("{}_{of}_round_{round}", request.kind());
+        let mut opening = Frame::new("open", self.opening.clone());
+        opening.header.insert("data".to_owned(), Value::Null);
+        opening.header.insert("client".to_owned(), client.into());
+        if is_whole || client.is_some() {
+            opening.arrays = (self.arrays)(client.map(|client| client as u32));
+        }
+        let left = Left {
+            dir: self.started.dir.as_deref(),
+            python: &self.started.python,
+            module: "folkmoot.worker",
+        };
+        let frames = [&self.started.app, &opening, request];
+        let frames: Vec<&Frame<'_>> = frames.into_iter().chain(answers).collect();
+        left.failure(what, &name, &frames, trouble)
+    }
+}
+
+/// Where the input of a failed job is left, and who repeats it.
+pub(crate) struct Left<'a> {
+    pub(crate) dir: Option<&'a Path>,
+    pub(crate) python: &'a Path,
+    pub(crate) module: &'a str,
+}
+
+impl Left<'_> {
+    /// A failed job as it ends the run. Its frames are the app's, the opening, its own request, and
+    /// the answers to its calls.
+    pub(crate) fn failure(&self, what: &str, name: &str, frames: &[&Frame<'_>], trouble: &Trouble) -> StrategyError {
+        let way_out = match self.leave(name, frames) {
             Some(file) => format!(
-                "\nhelp: repeat this job with: {} -m folkmoot.worker --replay {}",
-                self.started.python.display(),
+                "\nhelp: repeat this job with: {} -m {} --replay {}",
+                self.python.display(),
+                self.module,
                 file.display()
             ),
             None => String::new(),
@@ -380,28 +417,17 @@ impl Working {
     }
 
     /// Writes the input of a job, as a worker is sent it; `None` where it cannot be written.
-    fn leave(&self, request: &Frame<'_>, answers: &[Frame<'_>]) -> Option<PathBuf> {
-        let folder = self.started.dir.as_ref()?.join(FAILED_JOBS);
-        let client = request.header.get("client").and_then(Value::as_u64);
-        let round = request.header.get("round").and_then(Value::as_u64).unwrap_or_default();
-        let is_whole = request.kind().starts_with("evaluate");
-        let of = client.map_or(if is_whole { "whole" } else { "server" }.to_owned(), |client| {
-            format!("client_{client}")
-        });
-        let file = folder.join(format!("{}_{of}_round_{round}.job", request.kind()));
-        let mut app = self.started.app.clone();
+    fn leave(&self, name: &str, frames: &[&Frame<'_>]) -> Option<PathBuf> {
+        let folder = self.dir?.join(FAILED_JOBS);
+        let file = folder.join(format!("{name}.job"));
+        let (app, others) = frames.split_first()?;
+        let mut app = (*app).clone();
         app.header.insert(
             "environment".to_owned(),
             BTreeMap::from(ENVIRONMENT).into_iter().collect(),
         );
-        let mut opening = Frame::new("open", self.opening.clone());
-        opening.header.insert("data".to_owned(), Value::Null);
-        opening.header.insert("client".to_owned(), client.into());
-        if is_whole || client.is_some() {
-            opening.arrays = (self.arrays)(client.map(|client| client as u32));
-        }
         let mut bytes = Vec::new();
-        for frame in [&app, &opening, request].into_iter().chain(answers) {
+        for frame in std::iter::once(&app).chain(others.iter().copied()) {
             frame.write(&mut bytes, None).ok()?;
         }
         fs::create_dir_all(&folder).ok()?;

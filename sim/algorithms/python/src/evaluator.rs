@@ -55,6 +55,30 @@ impl Found {
         self.value
     }
 
+    /// A plain number; names that end in `accuracy` or `loss` say which direction is better.
+    pub(crate) fn plain(name: String, value: f64, n: u64, split: &str) -> Found {
+        let ends = |ending: &str| name.split('_').next_back() == Some(ending);
+        let better = match (ends("accuracy") || ends("acc"), ends("loss")) {
+            (true, _) => Some("higher"),
+            (_, true) => Some("lower"),
+            _ => None,
+        };
+        Found {
+            better: better.map(str::to_owned),
+            split: split.to_owned(),
+            unit: Unit::Number,
+            name,
+            value,
+            n,
+        }
+    }
+
+    /// What the metric means.
+    pub(crate) fn term_of(&self, (answering, items, weighed): (Answering, Asked, Weighed), about: &str) -> Term {
+        self.term((&self.name, items, weighed), about)
+            .scored(answering, items, weighed)
+    }
+
     fn of(listed: &Value) -> Option<Found> {
         let (name, value, n, split, better, unit): (String, f64, u64, String, Option<String>, Option<String>) =
             serde_json::from_value(listed.clone()).ok()?;
@@ -215,7 +239,7 @@ impl ByApp {
     }
 }
 
-const OF_APP: &str = "of the app";
+pub(crate) const OF_APP: &str = "of the app";
 
 impl RoundEvaluator<App, AtClients> for ByApp {
     fn after_round(&self, app: &App, round: Round, parameters: &[f32], sheet: &mut Sheet) {

@@ -20,6 +20,7 @@ pub mod app;
 mod data;
 mod evaluator;
 mod examples;
+pub mod flower;
 mod kept;
 pub mod pool;
 pub mod protocol;
@@ -148,6 +149,8 @@ impl<S: for<'a> Strategy<Shard<'a> = &'a Shard>> Shards<S> for Handed {
 /// When a name is taken.
 pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
     registry.add_folder("python");
+    registry.add_dataset::<flower::AppClients>()?;
     registry.add::<Params>()?;
-    registry.add::<StrategyParams>()
+    registry.add::<StrategyParams>()?;
+    registry.add::<flower::Flower>()
 }

@@ -44,6 +44,8 @@ pub const ENVIRONMENT: [(&str, &str); 8] = [
 #[derive(Clone, Debug)]
 pub struct Launch {
     pub python: PathBuf,
+    /// The module that a process runs.
+    pub module: &'static str,
     /// The request that has a process import the app.
     pub app: Frame<'static>,
     /// The folder of the log; `None` for none that stays.
@@ -83,12 +85,12 @@ impl From<io::Error> for Trouble {
 /// The run's answer to a call.
 pub type Answer<'a> = dyn FnMut(Frame<'static>) -> Frame<'static> + 'a;
 
-fn no_calls(_: Frame<'static>) -> Frame<'static> {
+pub(crate) fn no_calls(_: Frame<'static>) -> Frame<'static> {
     Frame::new("refused", json!({"error": "this request takes no calls"}))
 }
 
 /// A process, or one that another has forked.
-struct Worker {
+pub(crate) struct Worker {
     stream: UnixStream,
     incoming: Option<Region>,
     outgoing: Option<Region>,
@@ -283,7 +285,12 @@ impl Pool {
         Ok(())
     }
 
-    fn worker(&self) -> Result<Worker, Trouble> {
+    /// One more process, which is none of the workers.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started or forked.
+    pub(crate) fn worker(&self) -> Result<Worker, Trouble> {
         let folder = scratch()?;
         let mut worker = match self.forks {
             true => {
@@ -327,13 +334,11 @@ impl Pool {
         but: Option<usize>,
         answer: &mut Answer<'_>,
     ) -> Result<(usize, Frame<'static>), Trouble> {
-        let (at, mut worker) = self.take(but)?;
-        let mut reply = worker.converse(request, answer);
-        if let Err(trouble @ (Trouble::Died { .. } | Trouble::Late { .. } | Trouble::Pool(_))) = &mut reply {
-            let status = self.end(worker);
-            if let Trouble::Died { status: how } = trouble {
-                *how = self.cited(&status);
-            }
+        let (at, worker) = self.take(but)?;
+        let mut left = Some(worker);
+        let reply = self.ask_process(&mut left, request, answer);
+        let worker;
+        if let (None, Err(trouble)) = (&left, &reply) {
             match self.worker() {
                 Ok(other) => worker = other,
                 Err(why) => {
@@ -344,10 +349,36 @@ impl Pool {
                     return Err(broken);
                 }
             }
+        } else {
+            worker = left.expect("a worker that has answered is there");
         }
         lock(&self.idle).workers.push((at, worker));
         self.freed.notify_all();
         reply.map(|reply| (at, reply))
+    }
+
+    /// The answer of one process; one that dies or is late is ended, and then there is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`ask`](Self::ask).
+    pub(crate) fn ask_process(
+        &self,
+        process: &mut Option<Worker>,
+        request: &Frame<'_>,
+        answer: &mut Answer<'_>,
+    ) -> Result<Frame<'static>, Trouble> {
+        let gone = || Trouble::Pool("the process has ended".to_owned());
+        let mut reply = process.as_mut().ok_or_else(gone)?.converse(request, answer);
+        if let Err(trouble @ (Trouble::Died { .. } | Trouble::Late { .. } | Trouble::Pool(_))) = &mut reply
+            && let Some(worker) = process.take()
+        {
+            let status = self.end(worker);
+            if let Trouble::Died { status: how } = trouble {
+                *how = self.cited(&status);
+            }
+        }
+        reply
     }
 
     fn take(&self, but: Option<usize>) -> Result<(usize, Worker), Trouble> {
@@ -428,7 +459,7 @@ fn spawn(launch: &Launch, folder: &Path) -> Result<(Worker, Frame<'static>), Tro
     let (mine, theirs) = UnixStream::pair()?;
     let python = launch.python.display();
     let started = Command::new(&launch.python)
-        .args(["-m", "folkmoot.worker"])
+        .args(["-m", launch.module])
         .envs(ENVIRONMENT)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(log()?)
@@ -448,7 +479,8 @@ fn spawn(launch: &Launch, folder: &Path) -> Result<(Worker, Frame<'static>), Tro
                 true => format!("; install it with: {python} -m pip install folkmoot numpy"),
                 false => String::new(),
             };
-            Trouble::Pool(format!("{python} -m folkmoot.worker ended at once{way_out}\n{lines}"))
+            let module = launch.module;
+            Trouble::Pool(format!("{python} -m {module} ended at once{way_out}\n{lines}"))
         }
         other => other,
     };

@@ -271,7 +271,7 @@ impl App {
 }
 
 /// In what two answers differ, if they do.
-fn difference(one: &Frame<'_>, other: &Frame<'_>) -> Option<String> {
+pub(crate) fn difference(one: &Frame<'_>, other: &Frame<'_>) -> Option<String> {
     for (field, value) in &one.header {
         let again = other.header.get(field);
         if again != Some(value) {

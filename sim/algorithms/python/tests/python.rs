@@ -8,6 +8,8 @@
 mod determinism;
 #[path = "python/failures.rs"]
 mod failures;
+#[path = "python/flower.rs"]
+mod flower;
 #[path = "python/items.rs"]
 mod items;
 #[path = "python/protocols.rs"]
@@ -51,6 +53,7 @@ const CARD: &str = "(
 /// An app in a folder of its own, with an interpreter for it.
 pub struct Desk {
     pub folder: TempDir,
+    pub card: &'static str,
     pub machine: Machine,
 }
 
@@ -85,7 +88,11 @@ pub fn desk(app: &str) -> Option<Desk> {
         threads: 2,
         ..Machine::plain()
     };
-    Some(Desk { folder, machine })
+    Some(Desk {
+        folder,
+        card: CARD,
+        machine,
+    })
 }
 
 /// Stops after so many rounds, with a checkpoint.
@@ -126,7 +133,7 @@ impl Desk {
             folkmoot_classifiers::register,
             folkmoot_python::register,
         ]);
-        let mut source = Source::new("c.ron", CARD).unwrap();
+        let mut source = Source::new("c.ron", self.card).unwrap();
         for setting in settings {
             source = apply_setting(&source, setting).unwrap();
         }

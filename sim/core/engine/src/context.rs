@@ -9,7 +9,7 @@ use crate::privacy::Spent;
 use crate::queue::EventKey;
 use crate::release::{Channel, Charge, Receipt};
 use crate::strategy::{Letter, Strategy, TimerId};
-use crate::world::{ClientSelection, Memory};
+use crate::world::{ClientSelection, Memory, Presence, PresenceCursor};
 use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_metrics::trace::What;
 use folkmoot_metrics::{ClientId, Party, Round, RoundRow, SimSpan, SimTime};
@@ -48,7 +48,7 @@ impl<S: Strategy> Handling<'_, S> {
         self.note(sent);
     }
 
-    fn compute(&mut self, work: S::Work, span: SimSpan) {
+    fn compute(&mut self, work: S::Work, span: SimSpan) -> SimTime {
         let begins = self.now.max(self.account.cpu_free);
         let due = begins + span;
         self.account.cpu_free = due;
@@ -71,6 +71,7 @@ impl<S: Strategy> Handling<'_, S> {
             self.core.schedule_job(self.env, key, self.me, round, (work, job));
         }
         self.note(seq);
+        due
     }
 
     fn timer(&mut self, after: SimSpan, id: TimerId) {
@@ -242,9 +243,14 @@ impl<S: Strategy> ClientContext<'_, S> {
     /// [`Done`](crate::ClientEvent::Done) when that would have finished it. It is done in the
     /// background meanwhile.
     pub fn compute(&mut self, work: S::Work, cost: f64) {
+        self.compute_until(work, cost);
+    }
+
+    /// The same; returns when the result comes.
+    pub fn compute_until(&mut self, work: S::Work, cost: f64) -> SimTime {
         let env = self.handling.env;
         let span = env.world.devices.span(self.me, cost, env.ground.streams);
-        self.handling.compute(work, span);
+        self.handling.compute(work, span)
     }
 
     /// Releases what `mechanism` makes of `input`: draws the noise, charges this client and returns
@@ -383,6 +389,18 @@ impl<S: Strategy> ServerContext<'_, S> {
             .core
             .release(handling.round, channel.mechanism, n_clients, epsilon);
         Ok(release)
+    }
+
+    /// The clients that are online now, ascending. Those that have left a round count as online.
+    pub fn online(&self) -> Vec<ClientId> {
+        let Handling { env, now, round, .. } = &self.handling;
+        let availability = &env.world.availability;
+        let is_online = |id: &ClientId| {
+            let cursor = &mut PresenceCursor::default();
+            availability.presence(*id, *round, *now, cursor, env.ground.streams) == Presence::Online
+        };
+        let all = (0..env.shares.n_clients()).map(ClientId);
+        all.filter(|id| availability.is_perfect() || is_online(id)).collect()
     }
 
     /// The clients to ask in this round, ascending. A selection that keeps a state moves it by each

@@ -2,7 +2,7 @@
 
 use super::{AppStrategy, ServerState};
 use crate::app::{Shard, seed};
-use crate::evaluator::{ByApp, EVALUATE, Found, Scores, client_rows};
+use crate::evaluator::{ByApp, EVALUATE, Found, OF_APP, Scores, client_rows};
 use crate::kept::KeptArray;
 use crate::pool::Trouble;
 use crate::protocol::Frame;
@@ -86,7 +86,7 @@ impl Evaluator<AppStrategy> for ByShown {
         }
         match self.scores_of(strategy, ended.server, round) {
             Ok(scores) => {
-                for (found, term) in ByApp::averaged(&scores.unwrap_or_default()) {
+                for (found, term) in ByApp::averaged(&scores.unwrap_or_default(), OF_APP) {
                     sheet.score(&found.split, found.unit.of(&found.name), found.number(), found.n);
                     sheet.term(term);
                 }
@@ -101,7 +101,7 @@ impl Evaluator<AppStrategy> for ByShown {
             Ok(scores) => scores.unwrap_or_default(),
             Err(StrategyError(why)) => return sheet.fail(why),
         };
-        for (found, term) in ByApp::averaged(&scores) {
+        for (found, term) in ByApp::averaged(&scores, OF_APP) {
             sheet.number(found.unit.of(score_name(&found.split, &found.name)), found.number());
             sheet.term(term);
         }

@@ -1,6 +1,7 @@
 //! The settings of `PythonStrategy`, as a card writes them.
 
 use crate::Params;
+use crate::examples::DpSgd;
 use folkmoot_classifiers::classifier::{Inputs, Split};
 use folkmoot_parts::{Free, Rules, component};
 use folkmoot_rounds::Protocol;
@@ -63,6 +64,9 @@ impl StrategyParams {
             memory_gb: self.memory_gb,
             inputs: self.inputs,
             split: self.split,
+            evaluate_at_client_every: 0,
+            dp_sgd: DpSgd::default(),
+            attacks: Vec::new(),
             protocol: Protocol {
                 rounds: self.rounds,
                 ..Protocol::default()

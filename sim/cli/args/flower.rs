@@ -1,0 +1,50 @@
+//! Arguments about apps of Flower.
+
+use super::{DataArgs, EngineArgs, EveryArgs, OutArgs};
+use crate::events::EventArgs;
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub(crate) struct FlowerArgs {
+    /// Folder of the app, with a pyproject.toml
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+    /// A card of the network, devices and availability alone [default: ideal]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) environment: Option<PathBuf>,
+    /// Number of clients
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) clients: u32,
+    /// Change [tool.flwr.app.config], as in "lr=0.1 name='x'"; repeatable
+    #[arg(short, long, value_name = "PAIRS")]
+    pub(crate) run_config: Vec<String>,
+    /// Set a field of the card, for example strategy.client_errors=Reply; repeatable
+    #[arg(short, long, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Random seed [default: the environment's]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Write the card of app and environment to FILE, for sweeps, and do not run it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_card: Option<PathBuf>,
+    /// Write a trace of all events to trace.json.gz, for ui.perfetto.dev
+    #[arg(long)]
+    pub(crate) trace: bool,
+    /// Trace at most N evenly spaced clients [default: 1000]
+    #[arg(long, value_name = "N", requires = "trace", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) trace_clients: Option<u32>,
+    /// Print all messages and metrics
+    #[arg(long)]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) every: EveryArgs,
+    #[command(flatten)]
+    pub(crate) events: EventArgs,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
+    #[command(flatten)]
+    pub(crate) out: OutArgs,
+}

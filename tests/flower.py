@@ -1,0 +1,195 @@
+"""Flower apps under the program: the same bytes for any number of workers, hash seed and ranks, and
+after any interruption; and their cost.
+
+    python3 tests/flower.py target/release/folkmoot [--kills N] [--cost CLIENTS] [PYTHON ...]
+
+Each PYTHON (default: FOLKMOOT_PYTHON, else this one) is an interpreter with NumPy and a version of
+flwr, as `pip install numpy flwr==1.42.0` makes it. One without flwr is named, and not used.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+APPS = ROOT / "sim/python/examples/flower"
+ENVIRONMENT = APPS / "env.ron"
+
+
+def run(program, arguments, python, before=(), **variables):
+    paths = os.pathsep.join([str(ROOT / "sim/python"), os.environ.get("PYTHONPATH", "")])
+    env = {**os.environ, "FOLKMOOT_PYTHON": python, "PYTHONPATH": paths, **variables}
+    done = subprocess.run([*before, program, *arguments], env=env, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def result(folder):
+    """The result hash, and what the ServerApp wrote."""
+    found = json.loads((folder / "manifest.json").read_text())["fingerprint"]
+    files = sorted((folder / "app_files").iterdir()) if (folder / "app_files").is_dir() else []
+    return found, [(file.name, file.read_bytes()) for file in files]
+
+
+def arguments(app, out, *more):
+    return [
+        "flower",
+        app,
+        "--environment",
+        ENVIRONMENT,
+        "--clients",
+        "20",
+        "--seed",
+        "5",
+        "--quiet",
+        "--out",
+        out,
+        *more,
+    ]
+
+
+def same(program, app, python, kills, temp):
+    first = None
+    for at, (workers, seed) in enumerate([(1, "1"), (2, "2"), (4, "77")]):
+        out = temp / f"{app.name}{at}"
+        run(
+            program,
+            arguments(app, out, "--set", f"strategy.workers={workers}", "-j", str(workers)),
+            python,
+            PYTHONHASHSEED=seed,
+        )
+        first = first or result(out)
+        assert result(out) == first, f"{app.name}: {workers} workers"
+    dice = random.Random(7)
+    for kill in range(kills):
+        out = temp / f"{app.name}-killed{kill}"
+        env = {**os.environ, "FOLKMOOT_PYTHON": python, "PYTHONPATH": str(ROOT / "sim/python")}
+        process = subprocess.Popen(
+            [program, *arguments(app, out, "--checkpoint-every", "1rounds")], env=env
+        )
+        while process.poll() is None and not (out / "checkpoint").exists():
+            time.sleep(0.01)
+        time.sleep(dice.random() * 0.3)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            shutil.rmtree(out / "app_files", ignore_errors=True)
+            run(program, ["resume", out, "--quiet"], python)
+        assert result(out) == first, f"{app.name}: killed {kill}"
+    if shutil.which("mpirun"):
+        out = temp / f"{app.name}-ranks"
+        mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2"]
+        run(program, arguments(app, out), python, before=mpirun)
+        assert result(out) == first, f"{app.name}: 2 ranks"
+    else:
+        print("NOT RUN: there is no mpirun, so no run on 2 ranks")
+    run(program, ["verify", temp / f"{app.name}0"], python)
+    print(f"  {app.name}: {first[0][:16]} for 1, 2, 4 workers, {kills} kills")
+
+
+def cost(program, app, python, clients, temp):
+    """Processor seconds of the app by itself and in the program, in turns; start and imports are
+    counted apart on both sides."""
+    rounds = {"num-server-rounds": 3, "fraction-train": 1.0, "fraction-evaluate": 1.0}
+    pairs = " ".join(f"{key}={value}" for key, value in rounds.items())
+    rows = []
+    for turn in range(3):
+        alone = subprocess.run(
+            [
+                python,
+                ROOT / "tests/bench/flower/in_process.py",
+                app,
+                str(clients),
+                json.dumps(rounds),
+            ],
+            capture_output=True,
+            text=True,
+            cwd=temp,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        if alone.returncode:
+            sys.exit(alone.stderr)
+        alone = json.loads(alone.stdout.splitlines()[-1])
+        spent = []
+        for n, config in ((clients, pairs), (clients, re.sub("rounds=3", "rounds=0", pairs))):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            out = temp / f"cost{turn}{len(spent)}"
+            more = ["--run-config", config, "--set", "strategy.workers=1", "-j", "1"]
+            run(
+                program,
+                [
+                    "flower",
+                    app,
+                    "--environment",
+                    temp / "cost.ron",
+                    "--clients",
+                    str(n),
+                    "--quiet",
+                    "--out",
+                    out,
+                    *more,
+                ],
+                python,
+            )
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        rows.append((alone["messages"], alone["run_s"], spent[0] - spent[1], spent[1]))
+        print(
+            "  messages {}  alone {:.2f} s  here {:.2f} s  start {:.2f} s  ratio {:.2f}".format(
+                *rows[-1], rows[-1][2] / rows[-1][1]
+            )
+        )
+    least = [min(row[at] for row in rows) for at in (1, 2)]
+    print(f"  ratio of the least of 3: {least[1] / least[0]:.2f}")
+    assert least[1] <= 1.5 * least[0], "more than 1.5 times the processor time of the app by itself"
+
+
+COST = """(
+    network: Links(
+        uplink: (latency_ms: Uniform(low: 20.0, high: 80.0), loss_prob: 0.05),
+        downlink: (latency_ms: Uniform(low: 20.0, high: 80.0), loss_prob: 0.05),
+    ),
+    devices: LogNormal(median_ops_per_s: 1e6, sigma: 0.7),
+    dropout: (prob: 0.1),
+)"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("--kills", type=int, default=3)
+    parser.add_argument("--cost", type=int, metavar="CLIENTS")
+    parser.add_argument("pythons", nargs="*")
+    args = parser.parse_args()
+    program = args.program.resolve()
+    pythons = args.pythons or [os.environ.get("FOLKMOOT_PYTHON", sys.executable)]
+    for python in pythons:
+        found = subprocess.run(
+            [python, "-c", "import flwr; print(flwr.__version__)"], capture_output=True, text=True
+        )
+        if found.returncode:
+            print(f"NOT RUN: {python} has no flwr: the tests of Flower apps did not run")
+            continue
+        print(f"flwr {found.stdout.strip()}")
+        with tempfile.TemporaryDirectory() as folder:
+            temp = pathlib.Path(folder)
+            for app in sorted(path.parent for path in APPS.glob("*/pyproject.toml")):
+                same(program, app, python, args.kills, temp)
+            if args.cost:
+                (temp / "cost.ron").write_text(COST)
+                cost(program, APPS / "messages", python, args.cost, temp)
+
+
+if __name__ == "__main__":
+    main()
