@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from .app import Context, Facts, Metric, Model, Shard, Update, evaluate, initial, measured, train
-from .items import Items, evaluate_at_client, gradient, predict
+from .items import Items, client_data, evaluate_at_client, gradient, predict
 from .notebook import App, stored
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "Shard",
     "Sweep",
     "Update",
+    "client_data",
     "evaluate",
     "evaluate_at_client",
     "frames",

@@ -10,6 +10,8 @@ mod determinism;
 mod failures;
 #[path = "python/items.rs"]
 mod items;
+#[path = "python/own_data.rs"]
+mod own_data;
 #[path = "python/protocols.rs"]
 mod protocols;
 #[path = "python/travels.rs"]
