@@ -3,6 +3,7 @@
     python tests/bench/kill.py target/release/folkmoot                    100 kills
     python tests/bench/kill.py target/release/folkmoot --kills 1000       as many as that
     python tests/bench/kill.py target/release/folkmoot --only fed-avg     of cards with that in their names
+    python tests/bench/kill.py target/release/folkmoot --card FILE        of a card's run, and no others
 
 A run saves its state so often that kills fall into the writing of it, too, and every other run is killed there on purpose: it is halted
 as soon as the file that a state is written to is there, and killed if it is there still. Whatever was killed goes on with another number
@@ -144,6 +145,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--only", default="")
+    parser.add_argument("--card", action="append")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     program = str(pathlib.Path(args.program).resolve())
@@ -153,6 +155,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="folkmoot-kill-") as name:
         folder = pathlib.Path(name)
         cards = [card for card in [SWEEP, *draw.sample(RUNS, len(RUNS))] if args.only in title(card)]
+        cards = [["run", card, []] for card in args.card] if args.card else cards
         while counts["kills"] < args.kills:
             for place, card in enumerate(cards):
                 if counts["kills"] >= args.kills:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from .app import Context, Facts, Metric, Model, Shard, Update, evaluate, initial, measured, train
-from .items import Items, evaluate_at_client, gradient, predict
+from .items import Items, client_data, evaluate_at_client, gradient, predict
 from .notebook import App, stored
 from .program import AnyPath, FolkmootError, OnEvent, call, made, part, quoted, ron, started
 from .results import Figure, Frame, Run, Sweep, frames
@@ -53,6 +53,7 @@ __all__ = [
     "Up",
     "Update",
     "aggregate",
+    "client_data",
     "compare",
     "evaluate",
     "evaluate_at_client",

@@ -1,7 +1,7 @@
-"""The system's clock as an app reads it where jobs are repeated to check that they are deterministic.
+"""The system's clock as an app reads it where jobs are repeated to compare their results.
 
-A job is repeated within a second, so that an app which draws a seed from whole seconds would pass. The repetition reads a
-clock that is days ahead.
+A job is repeated within a second, so that an app which draws a seed from whole seconds would pass.
+The repetition reads a clock that is days ahead.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _ahead = 0
 
 
 def move() -> None:
-    """Puts `time.time` and `time.time_ns` on this clock, for all code that is imported afterwards."""
+    """Puts `time.time` and `time.time_ns` on this clock, for code that is imported afterwards."""
     read, read_ns = time.time, time.time_ns
     time.time = lambda: read() + _ahead  # type: ignore[assignment]
     time.time_ns = lambda: read_ns() + _ahead * 10**9  # type: ignore[assignment]

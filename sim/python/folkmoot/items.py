@@ -1,13 +1,16 @@
 """Functions of an app that are called on a client's items, besides its training.
 
-    @fm.evaluate_at_client(cost=...)            # at the client, as a job; its metrics are sent
-    def evaluate_at_client(params, shard, ctx, state=None): return {"accuracy": fm.Metric(0.8, better="higher", n=140)}
+    @fm.client_data                         # in place of shards: images, text, tables
+    def client_data(client, ctx): ...       # returns the shard that the others are given
 
-    @fm.predict                                 # opens the attacks that ask a model
-    def predict(params, items): ...             # returns logits, (n_items, n_classes)
+    @fm.evaluate_at_client(cost=...)        # at the client, as a job; its metrics are sent
+    def evaluate_at_client(params, shard, ctx, state=None): ...    # returns metrics by name
 
-    @fm.gradient                                # opens gradient inversion, and privacy of single examples
-    def gradient(params, items): ...            # returns gradients by name, (n_items, *shape of the array)
+    @fm.predict                             # opens the attacks that ask a model
+    def predict(params, items): ...         # returns logits, (n_items, n_classes)
+
+    @fm.gradient                            # opens gradient inversion, and example-level privacy
+    def gradient(params, items): ...        # returns gradients by name, (n_items, *shape)
 """
 
 from __future__ import annotations
@@ -26,17 +29,28 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
     Reply = Tuple[Dict[str, Any], Dict[str, Array]]
 
-__all__ = ["Items", "evaluate_at_client", "gradient", "predict"]
+__all__ = ["Items", "client_data", "evaluate_at_client", "gradient", "predict"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def evaluate_at_client(*, cost: Union[Callable[..., float], api.Measured]) -> Callable[[F], F]:
-    """Marks `evaluate_at_client(params, shard, ctx, state=None)`, which a client calls on the model that it receives,
-    before it trains. It returns metrics by name: `Metric`s, or numbers.
+def client_data(function: F) -> F:
+    """Marks `client_data(client, ctx)`, which returns the data of a client, of any type, in place
+    of the shard.
 
-    The metrics are sent to the server as the message `metrics`. `cost(shard, config)` is the number of operations of one
-    call. The card's `evaluate_at_client_every` sets how often.
+    It is called before each job and may depend on `client`, `ctx.config` and `ctx.rng` alone, which
+    draws the same for one client in all rounds. For `@fm.evaluate(on="whole")`, `client` is None.
+    The card's data set then says how many clients there are, one a node.
+    """
+    return api._marked("client_data", function)
+
+
+def evaluate_at_client(*, cost: Union[Callable[..., float], api.Measured]) -> Callable[[F], F]:
+    """Marks `evaluate_at_client(params, shard, ctx, state=None)`, which a client calls on the model
+    that it receives, before it trains. It returns metrics by name: `Metric`s, or numbers.
+
+    The metrics are sent to the server as the message `metrics`. `cost(shard, config)` is the number
+    of operations of one call. The card's `evaluate_at_client_every` sets how often.
     """
     return api.costing("evaluate_at_client", cost)
 
@@ -47,14 +61,14 @@ def predict(function: F) -> F:
 
 
 def gradient(function: F) -> F:
-    """Marks `gradient(params, items)`, which returns the gradient of the loss of each of `Items`: arrays by name, as the
-    model's that learn, with a first dimension more, (n_items, *shape)."""
+    """Marks `gradient(params, items)`, which returns the gradient of the loss of each of `Items`:
+    arrays by name, as the model's that learn, of shape (n_items, *shape)."""
     return api._marked("gradient", function)
 
 
 class Items:
-    """Some items of a client: nodes of its graph, or graphs. `shard` has all that the client has; `index` are the
-    positions of the items in it, (n_items,)."""
+    """Some items of a client: nodes of its graph, or graphs. `shard` has all that the client has;
+    `index` are the positions of the items in it, (n_items,)."""
 
     def __init__(self, shard: api.Shard, index: "Array") -> None:
         self.shard, self.index = shard, index
@@ -64,13 +78,14 @@ class Items:
 
     def __iter__(self) -> Iterator[Any]:
         """Each item: a graph as a `Shard`; of one graph, the position of a node."""
-        return (self.shard.graph(int(at)) if self.shard.is_graph_level else int(at) for at in self.index)
+        one = self.shard.graph if self.shard.is_graph_level else int
+        return (one(int(at)) for at in self.index)
 
     @property
     def x(self) -> "Array":
         """Features of the nodes that are the items, (n_items, n_features)."""
         if self.shard.is_graph_level:
-            raise AttributeError("items that are graphs have no x of their own; go through them: for graph in items")
+            raise AttributeError("items that are graphs have no x; use: for graph in items")
         return self.shard.x[self.index]  # type: ignore[no-any-return]
 
     @property
@@ -79,13 +94,17 @@ class Items:
         return self.shard.y[self.index]  # type: ignore[no-any-return]
 
 
-def _of(worker: "Worker", header: Mapping[str, Any], kind: str) -> Tuple[Callable[..., Any], api.Shard]:
+def _of(
+    worker: "Worker", header: Mapping[str, Any], kind: str
+) -> Tuple[Callable[..., Any], api.Shard]:
     assert worker.app is not None and worker.model is not None
     worker._seed(header["seed"])
     return worker.app.functions[kind][0], worker._shard(header["client"])
 
 
-def _evaluate_at_client(worker: "Worker", header: Mapping[str, Any], arrays: Dict[str, "Array"]) -> "Reply":
+def _evaluate_at_client(
+    worker: "Worker", header: Mapping[str, Any], arrays: Dict[str, "Array"]
+) -> "Reply":
     from .wire import unpack
     from .worker import _metrics, _takes_state
 
@@ -94,16 +113,18 @@ def _evaluate_at_client(worker: "Worker", header: Mapping[str, Any], arrays: Dic
     function, _options = worker.app.functions["evaluate_at_client"]
     rng = worker._seed(header["seed"])
     config = json.loads(json.dumps(worker.app.config))
-    ctx = api.Context(rng, header["round"], header["client"], worker.n_rounds, config, worker.app.device)
+    client, device = header["client"], worker.app.device
+    ctx = api.Context(rng, header["round"], client, worker.n_rounds, config, device)
     given: Dict[str, Any] = {}
     if _takes_state(function):
         form = header.get("state")
         given["state"] = None if form is None else unpack(form, arrays)
-    found = function(params, worker._shard(header["client"]), ctx, **given)
+    found = function(params, worker._shard(client), ctx, **given)
     metrics = _metrics(found, "@fm.evaluate_at_client", "test")
     for name, *_ in metrics:
         if len(name) > 255:
-            raise Refused(f"@fm.evaluate_at_client: the name of a metric has at most 255 letters, got {len(name)}")
+            what = "the name of a metric has at most 255 letters"
+            raise Refused(f"@fm.evaluate_at_client: {what}, got {len(name)}")
     return {"kind": "evaluated_at_client", "metrics": metrics}, {}
 
 
@@ -120,11 +141,13 @@ def _predict(worker: "Worker", header: Mapping[str, Any], arrays: Dict[str, "Arr
     logits, _dtype, _library = _plain(found, "@fm.predict")
     if logits.shape != (len(index), shard.num_classes):
         raise Refused(
-            f"@fm.predict returned shape {logits.shape}; return logits, ({len(index)}, {shard.num_classes}): a row for each item, "
-            f"a column for each class"
+            f"@fm.predict returned shape {logits.shape}; return logits, "
+            f"({len(index)}, {shard.num_classes}): a row for each item, a column for each class"
         )
     if not np.isfinite(logits).all():
-        raise Refused("@fm.predict returned a number that is not finite; return logits, not logarithms of 0")
+        raise Refused(
+            "@fm.predict returned a number that is not finite; return logits, not logarithms of 0"
+        )
     out = {
         "logits": logits.astype(np.float64).reshape(-1),
         "classes": shard.y[index].astype(np.float64),
@@ -151,19 +174,24 @@ def _gradient(worker: "Worker", header: Mapping[str, Any], arrays: Dict[str, "Ar
             continue
         name = array["name"]
         if name not in given:
-            raise Refused(f"@fm.gradient: array {name!r} is missing; return the gradient of each array that learns")
+            raise Refused(
+                f"@fm.gradient: array {name!r} is missing; "
+                f"return the gradient of each array that learns"
+            )
         plain, _dtype, _library = _plain(given[name], f"@fm.gradient: array {name!r}")
         if plain.shape != (len(index), *array["shape"]):
             raise Refused(
-                f"@fm.gradient: array {name!r} has shape {plain.shape}; return one row for each example, "
-                f"{(len(index), *array['shape'])}"
+                f"@fm.gradient: array {name!r} has shape {plain.shape}; "
+                f"return one row for each example, {(len(index), *array['shape'])}"
             )
         columns.append(plain.reshape(len(index), -1).astype(np.float32))
     rows = np.concatenate(columns, axis=1)
     if not np.isfinite(rows).all():
         raise Refused("@fm.gradient returned a number that is not finite")
-    classes = shard.y[index] if "y" in shard.arrays and shard.y.ndim == 1 else np.full(len(index), -1)
-    return {"kind": "gradients"}, {"gradients": rows.reshape(-1), "classes": classes.astype(np.float64)}
+    has_classes = "y" in shard.arrays and shard.y.ndim == 1
+    classes = shard.y[index] if has_classes else np.full(len(index), -1)
+    out = {"gradients": rows.reshape(-1), "classes": classes.astype(np.float64)}
+    return {"kind": "gradients"}, out
 
 
 #: The requests that these functions answer.

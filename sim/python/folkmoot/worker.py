@@ -289,6 +289,8 @@ class Worker:
         self.model: Optional[Model] = None
         self.facts = api.Facts({})
         self.n_rounds = 0
+        #: Of what an app loads itself.
+        self.data_seed = ""
         self.shards: Optional[Shards] = None
         self.alone: Dict[Optional[int], Dict[str, Array]] = {}
         #: Asks the run something while a handler runs.
@@ -324,13 +326,29 @@ class Worker:
         self.facts = api.Facts(header["facts"])
         self.model = Model(header["spec"])
         self.n_rounds = header["n_rounds"]
+        self.data_seed = header.get("seed", "")
         if header["data"] is not None:
             self.shards = Shards(header["data"])
         else:
             self.alone = {header["client"]: arrays}
         return {"kind": "opened"}, {}
 
-    def _shard(self, client: Optional[int]) -> api.Shard:
+    def _shard(self, client: Optional[int]) -> Any:
+        assert self.app is not None
+        if "client_data" in self.app.functions:
+            seed = hashlib.blake2b(f"{self.data_seed} {client}".encode(), digest_size=32).hexdigest()
+            # The job's own draws come afterwards.
+            states = random.getstate(), np.random.get_state()
+            torch = sys.modules.get("torch")
+            torch_state = None if torch is None else torch.get_rng_state()
+            config = json.loads(json.dumps(self.app.config))
+            ctx = api.Context(self._seed(seed), 0, -1 if client is None else client, self.n_rounds, config, self.app.device)
+            data = self.app.functions["client_data"][0](client, ctx)
+            random.setstate(states[0])
+            np.random.set_state(states[1])
+            if torch is not None and torch_state is not None:
+                torch.set_rng_state(torch_state)
+            return data
         arrays = self.alone[client] if self.shards is None else self.shards.arrays(client)
         return api.Shard(client, arrays, self.facts)
 

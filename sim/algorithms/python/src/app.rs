@@ -4,6 +4,7 @@ use crate::data::{self, Reading};
 use crate::pool::{ENVIRONMENT, Launch, Pool, Trouble};
 use crate::protocol::{Array, Frame};
 use crate::settings::Params;
+use folkmoot_classifiers::classifier::{Inputs, Split};
 use folkmoot_draws::{Rng, SimRng};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Init, Layout};
@@ -19,6 +20,7 @@ use std::sync::Arc;
 
 /// Clients whose costs are asked for at once.
 const AT_ONCE: usize = 1024;
+const DATA: Purpose = Purpose(*b"py-data ");
 const INITIAL: Purpose = Purpose(*b"py-start");
 const CALIBRATE: Purpose = Purpose(*b"py-times");
 
@@ -93,7 +95,9 @@ impl Facts {
         let failed = |what: &str, trouble: Trouble| StrategyError(format!("{what}: {}", told(&trouble)));
         let (pool, described) =
             Pool::start(launch).map_err(|trouble| failed(&format!("app {}", params.app), trouble))?;
-        let reading = Reading::new(params.inputs, params.split, source)?;
+        let functions = described.header.get("functions").cloned().unwrap_or_default();
+        let (inputs, split) = params.reads(&functions);
+        let reading = Reading::new(inputs, split, source)?;
         let n_classes = source.dataset.n_classes as u32;
         let public = json!({
             "n_clients": source.n_clients(),
@@ -131,7 +135,7 @@ impl Facts {
             app: Arc::new(Started {
                 pool: Some(pool).into(),
                 app,
-                functions: described.header.get("functions").cloned().unwrap_or_default(),
+                functions,
                 spec,
                 initial,
                 layout,
@@ -208,7 +212,8 @@ impl Started {
     ) -> Result<(Working, Vec<Shard>), StrategyError> {
         let taken = self.pool.lock().ok().and_then(|mut pool| pool.take());
         let mut pool = taken.ok_or_else(|| StrategyError("an app works on the data of one run".to_owned()))?;
-        let reading = Reading::new(params.inputs, params.split, source)?;
+        let (inputs, split) = params.reads(&self.functions);
+        let reading = Reading::new(inputs, split, source)?;
         let needs_whole = self.functions.pointer("/evaluate/on").and_then(Value::as_str) == Some("whole");
         let clients: Vec<Option<u32>> = (0..source.n_clients())
             .map(Some)
@@ -225,6 +230,7 @@ impl Started {
             "facts": self.public,
             "spec": self.spec,
             "n_rounds": params.protocol.rounds,
+            "seed": seed(source.streams.global(DATA)),
         });
         let machine = &source.files.machine;
         let n_workers = params.workers.map_or(machine.threads.max(1), |n| n as usize);
@@ -261,7 +267,7 @@ impl Started {
             report_cost,
         };
         let shards = ids.iter().copied().zip(n_train).zip(costs).map(of_client).collect();
-        let again = Again::of(params, source);
+        let again = Again::of((inputs, split), source);
         let working = Working {
             pool,
             started: Arc::clone(self),
@@ -313,16 +319,16 @@ impl Started {
 
 /// What makes the arrays of a client once more.
 struct Again {
-    params: Params,
+    reads: (Inputs, Split),
     dataset: Arc<folkmoot_graphs::Dataset>,
     partition: Arc<folkmoot_graphs::Partition>,
     streams: Streams,
 }
 
 impl Again {
-    fn of(params: &Params, source: &Source<'_>) -> Again {
+    fn of(reads: (Inputs, Split), source: &Source<'_>) -> Again {
         Again {
-            params: params.clone(),
+            reads,
             dataset: Arc::clone(source.dataset),
             partition: Arc::clone(source.partition),
             streams: source.streams,
@@ -331,7 +337,7 @@ impl Again {
 
     fn arrays(&self, client: Option<u32>) -> Vec<Array<'static>> {
         let source = Source::new(&self.dataset, &self.partition, self.streams);
-        let reading = Reading::new(self.params.inputs, self.params.split, &source);
+        let reading = Reading::new(self.reads.0, self.reads.1, &source);
         let made = reading.and_then(|reading| match client {
             Some(client) => reading.client(client),
             None => reading.whole(),

@@ -49,6 +49,9 @@ pub struct DpSgd {
 pub(crate) fn unavailable(attacks: &[Chosen<dyn Attack>], functions: &Value) -> Result<(), StrategyError> {
     let lacks = |(at, attack): (usize, &Chosen<dyn Attack>)| {
         let why = match attack.reads() {
+            Reads::Predictions | Reads::Gradients if functions.get("client_data").is_some() => {
+                "reads items of shards, and the app has @fm.client_data in their place; leave it out"
+            }
             Reads::Predictions if functions.get("predict").is_none() => {
                 "asks a model about items; add @fm.predict to the app"
             }
@@ -73,6 +76,11 @@ pub(crate) fn unavailable(attacks: &[Chosen<dyn Attack>], functions: &Value) -> 
 ///
 /// Why it is not, with the way out.
 pub(crate) fn hides_items(functions: &Value, is_graph_level: bool) -> Result<(), &'static str> {
+    if functions.get("client_data").is_some() {
+        return Err(
+            "examples are those of shards, and the app has @fm.client_data in their place; use private: Clients(...)",
+        );
+    }
     match (functions.get("gradient").is_some(), is_graph_level) {
         (false, _) => {
             Err("the app does not state the gradient of each example; add @fm.gradient, or use private: Clients(...)")

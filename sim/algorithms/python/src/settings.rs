@@ -5,6 +5,7 @@ use folkmoot_classifiers::attacks::Attack;
 use folkmoot_classifiers::classifier::{Inputs, Split};
 use folkmoot_parts::{Chosen, Free, Rules, component};
 use folkmoot_rounds::{Protocol, Trains};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Settings of federated training by functions in Python.
@@ -54,6 +55,14 @@ pub struct Params {
 }
 
 impl Params {
+    /// The features and sets of shards. An app that loads its clients' data reads none.
+    pub(crate) fn reads(&self, functions: &Value) -> (Inputs, Split) {
+        match functions.get("client_data") {
+            Some(_) => (Inputs::Constant, Split::All),
+            None => (self.inputs, self.split),
+        }
+    }
+
     fn rules(&self, rules: &mut Rules) {
         rules.require(!self.app.is_empty(), "app", "must name a file or a module");
         self.protocol.suits(&trains(), rules);

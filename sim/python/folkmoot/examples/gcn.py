@@ -1,4 +1,4 @@
-"""A two-layer GCN in PyTorch, trained as FedAvg trains its own: full batches, Adam, dropout, weight decay."""
+"""A two-layer GCN in PyTorch, trained as FedAvg trains its own: full batches, Adam, dropout."""
 
 from __future__ import annotations
 
@@ -37,13 +37,15 @@ def initial(facts: fm.Facts, rng: Any) -> Dict[str, Any]:
 def train(params: Dict[str, Any], shard: fm.Shard, ctx: fm.Context) -> fm.Update:
     net, data = _loaded(params, shard)
     config = ctx.config
-    optimizer = torch.optim.Adam(net.parameters(), lr=config["learning_rate"], weight_decay=config["weight_decay"])
+    rate, decay = config["learning_rate"], config["weight_decay"]
+    optimizer = torch.optim.Adam(net.parameters(), lr=rate, weight_decay=decay)
     for _ in range(config["epochs"]):
         optimizer.zero_grad()
         loss = cross_entropy(net(data, config["dropout"])[data.train_mask], data.y[data.train_mask])
         loss.backward()
         optimizer.step()
-    return fm.Update(net.state_dict(), weight=int(data.train_mask.sum()), metrics={"loss": loss.item()})
+    n = int(data.train_mask.sum())
+    return fm.Update(net.state_dict(), weight=n, metrics={"loss": loss.item()})
 
 
 @fm.evaluate
