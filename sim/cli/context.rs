@@ -152,11 +152,6 @@ fn format_missing(program: &str, file: &str) -> Exit {
 pub(crate) fn data_dirs(args: &DataArgs) -> DataDirs {
     let mut dirs = DataDirs::new();
     if let Some(dir) = &args.data {
-        // A slip would have data come from elsewhere.
-        static TOLD: Once = Once::new();
-        if !dir.is_dir() {
-            TOLD.call_once(|| warn(&format!("warning: --data {}: there is no such folder", dir.display())));
-        }
         dirs = dirs.with("--data", dir);
     }
     if let Some(dir) = std::env::var_os("FOLKMOOT_DATA").filter(|dir| !dir.is_empty()) {
@@ -165,16 +160,26 @@ pub(crate) fn data_dirs(args: &DataArgs) -> DataDirs {
     dirs.with("./data", "data")
 }
 
+/// With a slip in its name, data would come from elsewhere without a word.
+fn warn_of_no_folder(args: &DataArgs) {
+    static TOLD: Once = Once::new();
+    if let Some(dir) = args.data.as_ref().filter(|dir| !dir.is_dir()) {
+        TOLD.call_once(|| warn(&format!("warning: --data {}: there is no such folder", dir.display())));
+    }
+}
+
 /// Where the files of a card are looked for first.
 const BESIDE: &str = "beside the card";
 
 /// The same, and the current folder, for a data set on the command line.
 pub(crate) fn here_dirs(args: &DataArgs) -> DataDirs {
+    warn_of_no_folder(args);
     data_dirs(args).with_own("the current folder", ".")
 }
 
 /// The same, and beside a card that is a file.
 pub(crate) fn card_dirs(args: &DataArgs, card: &str) -> DataDirs {
+    warn_of_no_folder(args);
     let dirs = data_dirs(args);
     match Path::new(card).parent().filter(|_| Path::new(card).is_file()) {
         Some(dir) if dir.as_os_str().is_empty() => dirs.with_own(BESIDE, "."),

@@ -475,7 +475,7 @@ mod tests {
     fn references_stand_beside_their_number_and_no_line_is_too_wide() {
         let said = describe("folkmoot", &sweep(1));
         assert!(said.contains("rate  "), "{said}");
-        assert!(said.contains("test_accuracy  … a_reference_0"), "{said}");
+        assert!(said.contains("test_accuracy  @a_reference_0"), "{said}");
         for n in [0, 1, 2, 3, 5, 9] {
             let said = describe("folkmoot", &sweep(n));
             let widest = said.lines().map(|line| line.chars().count()).max().unwrap();

@@ -31,7 +31,7 @@ fn a_path_leads_to_every_part_that_has_the_field() {
     );
     assert_eq!(found("FedAvg.protocol.server_optimizer.Yogi.tau"), ["Yogi.tau = 0.001"]);
     assert_eq!(found("header_bytes"), ["header_bytes = 40"]);
-    assert_eq!(found("cohort.Size.over_select"), ["cohort.Size.over_select = 1.0"]);
+    assert_eq!(found("cohort.Size.over_select"), ["Size.over_select = 1.0"]);
     assert_eq!(
         found("network.uplink.latency_ms"),
         ["Links.uplink.latency_ms = Constant(20.0)"]

@@ -118,8 +118,8 @@ def predict(params, items):
 
 const GRADIENT: &str = "
 @fm.gradient
-def gradient(params, items):
-    slope = _probabilities(params, items.x)
+def gradient_of_each(params, items):
+    slope = probabilities(params, items.x)
     slope[np.arange(len(items)), items.y] -= 1
     return {'weight': items.x[:, :, None] * slope[:, None, :], 'bias': slope}
 ";

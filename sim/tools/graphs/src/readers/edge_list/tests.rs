@@ -136,7 +136,7 @@ fn ids_that_never_occur_are_noted_with_the_way_out() {
         ),
         [""; 0]
     );
-    assert!(notes_of("100 101\n101 102\n", &plain())[0].starts_with("ids start at 100, so 100 nodes"));
+    assert!(notes_of("100 101\n101 102\n", &plain())[0].starts_with("ids start at 100, so nodes 0 to 99 were added"));
     let gaps = notes_of("0 1\n1 7\n", &plain());
     assert!(
         gaps[0].starts_with("5 ids between 0 and 7 do not occur") && gaps[0].contains("`renumber: true`"),

@@ -1,6 +1,6 @@
 """One hash of each card in this folder: at 1, 2 and 4 workers, on 2 ranks, and with jobs repeated.
 
-    python tests/bench/own/bits.py target/release/folkmoot [card ...]
+    python sim/algorithms/python/bench/own/bits.py target/release/folkmoot [card ...]
 
 Workers run this interpreter. Without PyTorch the card in PyTorch does not run, and without mpirun
 no card runs on ranks; a line says so. It ends with code 1 at the first hash that differs.

@@ -1,6 +1,6 @@
 """Processor time of one task in PyTorch: as a plain loop, and as clients of Folkmoot, in turns.
 
-    FOLKMOOT_DATA=DIR python tests/bench/flower/own.py target/release/folkmoot [repeats]
+    FOLKMOOT_DATA=DIR python sim/algorithms/python/bench/own.py target/release/folkmoot [repeats]
 
 Start, imports, data and the end are counted apart on both sides: the time of a round is the
 difference of a run of MANY rounds and one of FEW, over their difference. All processes of a run
@@ -14,9 +14,12 @@ import statistics
 import sys
 import tempfile
 
-from measure import measured
+HERE = pathlib.Path(__file__).resolve().parent
+FLOWER = HERE.parents[3] / "tests/bench/flower"
+sys.path.insert(0, str(FLOWER))
 
-HERE = pathlib.Path(__file__).parent
+from measure import measured  # noqa: E402
+
 FEW, MANY = 10, 50
 
 
@@ -28,7 +31,7 @@ def main():
         shutil.copytree(data / "tudataset/MUTAG", pathlib.Path(temp, "MUTAG/raw"))
 
         def plain(rounds):
-            loop = [sys.executable, str(HERE / "plain.py")]
+            loop = [sys.executable, str(FLOWER / "plain.py")]
             return measured(loop, DATA=temp, ROUNDS=str(rounds), OMP_NUM_THREADS="1")
 
         def own(workers):

@@ -1,7 +1,12 @@
 """The task of card.ron as an app of Folkmoot: the network and the training of task.py."""
 
-import task
-import torch
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[4] / "tests/bench/flower"))
+
+import task  # noqa: E402
+import torch  # noqa: E402
 from torch_geometric.data import Batch
 
 import folkmoot as fm

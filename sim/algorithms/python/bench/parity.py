@@ -1,6 +1,6 @@
 """The same GCN and protocol as FedAvg's own and as PyTorch clients, on Cora, over seeds.
 
-    FOLKMOOT_DATA=DIR python tests/bench/parity.py target/release/folkmoot [seeds]
+    FOLKMOOT_DATA=DIR python sim/algorithms/python/bench/parity.py target/release/folkmoot [seeds]
 
 Needs PyTorch and torch_geometric in this interpreter. Both arms have the seeds 1, 2, …, and with a
 seed one partition and one split; initial weights and dropout are drawn by different generators. The
