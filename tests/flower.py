@@ -159,6 +159,7 @@ COST = """(
     network: Links(
         uplink: (latency_ms: Uniform(low: 20.0, high: 80.0), loss_prob: 0.05),
         downlink: (latency_ms: Uniform(low: 20.0, high: 80.0), loss_prob: 0.05),
+        max_retries: 0,
     ),
     devices: LogNormal(median_ops_per_s: 1e6, sigma: 0.7),
     dropout: (prob: 0.1),

@@ -69,6 +69,10 @@ class RecordDict(Record):
     array_records, config_records = of_kind(ArrayRecord), of_kind(ConfigRecord)
     metric_records = of_kind(MetricRecord)
 
+    def deflate(self):
+        # As flwr's own: its parts by name, without their values.
+        return json.dumps(sorted(self)).encode()
+
 
 def form(thing):
     if isinstance(thing, Array):
