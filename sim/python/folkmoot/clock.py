@@ -18,8 +18,8 @@ _ahead = 0
 def move() -> None:
     """Puts `time.time` and `time.time_ns` on this clock, for code that is imported afterwards."""
     read, read_ns = time.time, time.time_ns
-    time.time = lambda: read() + _ahead  # type: ignore[assignment]
-    time.time_ns = lambda: read_ns() + _ahead * 10**9  # type: ignore[assignment]
+    setattr(time, "time", lambda: read() + _ahead)
+    setattr(time, "time_ns", lambda: read_ns() + _ahead * 10**9)
 
 
 @contextmanager

@@ -78,8 +78,8 @@ class Items:
 
     def __iter__(self) -> Iterator[Any]:
         """Each item: a graph as a `Shard`; of one graph, the position of a node."""
-        one = self.shard.graph if self.shard.is_graph_level else int
-        return (one(int(at)) for at in self.index)
+        for at in self.index.tolist():
+            yield self.shard.graph(at) if self.shard.is_graph_level else at
 
     @property
     def x(self) -> "Array":

@@ -12,9 +12,20 @@ Both run in one worker, and may depend on their arguments alone.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    overload,
+)
 
-from .app import Arrays, Context, _marked
+from .app import Arrays, Context, F, _marked
 from .refused import Refused
 
 if TYPE_CHECKING:
@@ -28,6 +39,14 @@ if TYPE_CHECKING:
 __all__ = ["Aggregate", "ClientUpdate", "Clients", "aggregate", "select"]
 
 
+@overload
+def select(function: F) -> F: ...
+
+
+@overload
+def select(function: None = None, *, metrics: Sequence[str] = ()) -> Callable[[F], F]: ...
+
+
 def select(function: Optional[Callable[..., Any]] = None, *, metrics: Sequence[str] = ()) -> Any:
     """Marks `select(round, clients, ctx)`, which returns the ids of the clients of a round, each
     once and at least one.
@@ -36,6 +55,14 @@ def select(function: Optional[Callable[..., Any]] = None, *, metrics: Sequence[s
     `clients.metrics` has them.
     """
     return _of_server("select", function, metrics)
+
+
+@overload
+def aggregate(function: F) -> F: ...
+
+
+@overload
+def aggregate(function: None = None, *, metrics: Sequence[str] = ()) -> Callable[[F], F]: ...
 
 
 def aggregate(function: Optional[Callable[..., Any]] = None, *, metrics: Sequence[str] = ()) -> Any:

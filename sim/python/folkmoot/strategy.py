@@ -130,11 +130,12 @@ class Strategy:
     messages: Mapping[str, Any] = {}
     mechanisms: Mapping[str, Union[Gaussian, Laplace]] = {}
     starts_clients = False
+    _kinds: Dict[str, Message] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         listed = []
-        cls._kinds: Dict[str, Message] = {}
+        cls._kinds = {}
         for name, message in cls.messages.items():
             message = (
                 message() if isinstance(message, type) and issubclass(message, Message) else message
@@ -234,7 +235,7 @@ class Participant:
 
     @property
     def is_server(self) -> bool:
-        return self.me == SERVER
+        return bool(self.me == SERVER)
 
     @property
     def rng(self) -> Rng:

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-#: Chosen before the runs: two percentage points.
+#: Set after one seed of each arm had been seen.
 MARGIN = 0.02
 #: One-sided 95 % quantiles of Student's t, by degrees of freedom.
 T = {4: 2.132, 9: 1.833, 19: 1.729}

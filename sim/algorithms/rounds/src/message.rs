@@ -238,6 +238,9 @@ messages! {
     }
 }
 
+/// What an update has for client selection: its samples, where they can be read, and its metrics.
+pub(super) type ForSelection = (Option<u32>, Vec<f32>);
+
 impl<E: Extra, T: Extra> Up<E, T> {
     /// An update with the metrics that are asked for, if any are.
     pub(super) fn update(n_samples: u32, weights: Weights, metrics: Vec<f32>) -> Self {
@@ -255,9 +258,9 @@ impl<E: Extra, T: Extra> Up<E, T> {
         }
     }
 
-    /// The update without what the server needs for client selection alone: the samples, if they
-    /// are readable, and the metrics. `None` for what is no update.
-    pub(super) fn told(self) -> (Self, Option<(Option<u32>, Vec<f32>)>) {
+    /// The update without what is for client selection alone, and that; `None` for what is no
+    /// update.
+    pub(super) fn told(self) -> (Self, Option<ForSelection>) {
         match self {
             Up::Reported(Metrics(metrics), n, weights) => (Up::Update(n, weights), Some((Some(n), metrics))),
             Up::ReportedPacked(Metrics(metrics), n, weights) => {

@@ -11,7 +11,7 @@ from torch_geometric.nn import GCNConv
 import folkmoot as fm
 
 
-class Net(torch.nn.Module):
+class Net(torch.nn.Module):  # type: ignore[misc,unused-ignore]
     def __init__(self, n_features: int, n_classes: int, hidden: int = 16) -> None:
         super().__init__()
         self.conv0 = GCNConv(n_features, hidden)

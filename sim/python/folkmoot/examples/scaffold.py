@@ -3,23 +3,25 @@
 The server's control variate `c` travels with the model, and each client keeps its own.
 """
 
+from typing import Any, Optional
+
 import numpy as np
 
 import folkmoot as fm
 from folkmoot.examples import softmax
-from folkmoot.examples.softmax import cost, evaluate, gradient
+from folkmoot.examples.softmax import Arrays, cost, evaluate, gradient
 
 __all__ = ["evaluate", "initial", "train"]
 
 
 @fm.initial
-def initial(facts, rng):
+def initial(facts: fm.Facts, rng: Any) -> Arrays:
     model = softmax.initial(facts, rng)
     return {**model, **{"c." + k: np.zeros_like(w) for k, w in model.items()}}
 
 
 @fm.train(cost=cost)
-def train(params, shard, ctx, state=None):
+def train(params: Arrays, shard: fm.Shard, ctx: Any, state: Optional[Arrays] = None) -> fm.Update:
     x, y, rate = shard.x[shard.train_mask], shard.y[shard.train_mask], ctx.config["learning_rate"]
     came = {k: w for k, w in params.items() if not k.startswith("c.")}
     own, model, steps = state or {k: 0 * w for k, w in came.items()}, came, ctx.config["steps"]

@@ -25,7 +25,7 @@ def gradient(params: Arrays, x: Any, y: Any) -> Arrays:
 
 def cost(shard: fm.Shard, config: Dict[str, Any]) -> float:
     """Operations of one training."""
-    return 6.0 * shard.x.size * shard.num_classes * int(config.get("epochs", 1))
+    return float(6 * shard.x.size * shard.num_classes * config.get("epochs", 1))
 
 
 @fm.initial

@@ -21,7 +21,11 @@ use folkmoot_privacy::Sampling;
 /// impl ClientSelection for InTurn {
 ///     fn name(&self) -> &str { "InTurn" }
 ///     fn asked(&self, _: u32) -> u32 { 1 }
-///     fn select(&self, clients: &mut Candidates<'_>, _: SimRng) -> Result<Vec<ClientId>, StrategyError> {
+///     fn select(
+///         &self,
+///         clients: &mut Candidates<'_>,
+///         _: SimRng,
+///     ) -> Result<Vec<ClientId>, StrategyError> {
 ///         Ok(vec![ClientId(clients.round.0 % clients.n_clients)])
 ///     }
 /// }

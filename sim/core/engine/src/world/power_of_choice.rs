@@ -15,8 +15,8 @@ static LOSS: LazyLock<[String; 1]> = LazyLock::new(|| ["loss".to_owned()]);
 /// Of `candidates` clients, drawn without replacement with probabilities proportional to their
 /// samples, the `n` with the largest losses `F_k(w)`.
 ///
-/// A client reports its loss with each update, and the server uses the last one that came; that of a
-/// client from which none came is infinite. Ties are broken at random.
+/// A client reports its loss with each update, and the server uses the last one that came. The loss
+/// of a client from which none came counts as infinite. Ties are broken at random.
 ///
 /// Deviations from the paper: the loss is that of the model that the client received, on its
 /// training items; the paper's `rpow-d` reports the mean over the local iterations. The server
