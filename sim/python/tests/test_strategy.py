@@ -10,7 +10,8 @@ import pytest
 np = pytest.importorskip("numpy")
 
 import folkmoot as fm  # noqa: E402
-from folkmoot.worker import App, Refused, Worker  # noqa: E402
+from folkmoot.refused import Refused  # noqa: E402
+from folkmoot.worker import App, Worker  # noqa: E402
 
 SEED = "00" * 32
 CALLS: List[Tuple[Mapping[str, Any], Mapping[str, Any]]] = []

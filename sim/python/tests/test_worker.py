@@ -15,8 +15,9 @@ import pytest
 np = pytest.importorskip("numpy")
 
 import folkmoot as fm  # noqa: E402
+from folkmoot.refused import Refused  # noqa: E402
 from folkmoot.wire import PROTOCOL, Array, Channel, pack, unpack  # noqa: E402
-from folkmoot.worker import Model, Refused  # noqa: E402
+from folkmoot.worker import Model  # noqa: E402
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def _loaded(params: Dict[str, Any], shard: fm.Shard) -> Tuple[Net, Any]:
 
 @fm.initial
 def initial(facts: fm.Facts, rng: Any) -> Dict[str, Any]:
-    return Net(facts.n_features, facts.n_classes).state_dict()
+    return dict(Net(facts.n_features, facts.n_classes).state_dict())
 
 
 @fm.train(cost=lambda shard, config: 6.0 * 16 * shard.x.size * config["epochs"])

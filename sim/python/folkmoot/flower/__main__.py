@@ -22,17 +22,15 @@ import numpy as np
 
 from . import clock
 from ..wire import Array
-from ..worker import Refused, Worker, _SetUpTorch, main
+from ..refused import Refused
+from ..worker import Worker, _SetUpTorch, main
 
 Reply = Tuple[Dict[str, Any], Dict[str, Array]]
 
 
 def _settings(folder: Path) -> Mapping[str, Any]:
     """The table `tool.flwr.app` of a project."""
-    try:
-        import tomllib as toml
-    except ImportError:
-        import tomli as toml
+    toml = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     path = folder / "pyproject.toml"
     try:
         project = toml.loads(path.read_text(encoding="utf-8"))

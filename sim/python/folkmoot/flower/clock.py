@@ -66,5 +66,5 @@ _replace("time_ns", lambda at: int(EPOCH) * _NS + at)
 for _name in ("monotonic", "perf_counter"):
     _replace(_name, lambda at: at / _NS)
     _replace(_name + "_ns", lambda at: at)
-time.sleep = sleep
+time.sleep = sleep  # type: ignore[assignment]
 timeit.default_timer = time.perf_counter

@@ -43,7 +43,7 @@ class _Mean:
         ]
 
 
-class RunGrid(Grid):
+class RunGrid(Grid):  # type: ignore[misc]
     """Asks the run over a channel."""
 
     def __init__(self, channel: Channel) -> None:

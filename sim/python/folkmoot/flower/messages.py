@@ -24,7 +24,8 @@ try:
         RecordDict,
     )
     from flwr.clientapp import ClientApp
-    from flwr.common.constant import SUPERLINK_NODE_ID, ErrorCode
+    from flwr.common.constant import SUPERLINK_NODE_ID as SUPERLINK_NODE_ID
+    from flwr.common.constant import ErrorCode as ErrorCode
     from flwr.common.serde import recorddict_from_proto, recorddict_to_proto
     from flwr.proto.recorddict_pb2 import RecordDict as ProtoRecordDict
     from flwr.serverapp import Grid, ServerApp
