@@ -174,6 +174,10 @@ impl From<WriteError> for PointFailure {
     }
 }
 
+/// Makes what is told of rounds: of a point, with the path of its run, or of data that are looked at
+/// before any.
+pub type Watching<'a> = dyn Fn(Option<(&Point, &Path)>) -> Box<dyn Watcher> + Sync + 'a;
+
 /// How a sweep is made, as opposed to what its points are.
 pub struct Making<'a> {
     pub dir: &'a Path,
@@ -191,9 +195,7 @@ pub struct Making<'a> {
     /// Make only these points, and what they lack; others make the rest, and nobody writes tables
     /// but who joins them.
     pub shard: Option<Shard>,
-    /// Told of rounds: one for each point, with the path of its run; and of data that are looked at
-    /// before.
-    pub watcher: &'a (dyn Fn(Option<(&Point, &Path)>) -> Box<dyn Watcher> + Sync),
+    pub watcher: &'a Watching<'a>,
     /// Told of finished points.
     pub done: &'a (dyn Fn(&Done<'_>) + Sync),
     /// Once it is set no point is begun.
