@@ -105,7 +105,7 @@ pub fn summary(audited: &[Audited]) -> String {
         "- **Own controls**: comparisons that a paper lacks.".to_owned(),
         format!(
             "- **Multiplicity**: {} verdicts rest on a significance test; {survive} stay significant at a false discovery rate of 5 % in each \
-             group. For {}, seeds were added after results had been seen.",
+             group. For {} claims, seeds were added after results had been seen.",
             tested.len(),
             finding(|one| one.looks > 1 && one.verdict.is_decided())
         ),
