@@ -16,7 +16,7 @@ pub struct AppMessage {
 
 /// All of a message but its content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Head {
+pub(crate) struct Head {
     /// The number of the message of the server, which its reply has too.
     pub(crate) number: u64,
     /// Flower's type, such as `train`.
