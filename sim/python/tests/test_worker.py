@@ -199,10 +199,13 @@ def _train(params: Any, shard: fm.Shard, ctx: fm.Context) -> fm.Update:
     return fm.Update(params)
 
 
-def test_functions_of_a_notebook_reach_a_worker_with_what_they_call(worker: Worker) -> None:
+def test_functions_of_a_notebook_reach_a_worker_with_what_they_call(
+    worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("cloudpickle")
     from folkmoot.notebook import stored
 
+    monkeypatch.chdir(tmp_path)
     _, channel = worker
     path = stored(globals())
     assert "return [np.full(facts.n_features, _half())]" in Path(path).with_suffix(".py").read_text()
