@@ -4,9 +4,9 @@
 //! data the app loads itself. The Python side is `folkmoot.flower`, which implements Flower's
 //! `Grid`.
 //!
-//! - **Time.** The server's calls of the grid are requests of its process ([`process`]), answered
-//!   when virtual time has come to their end ([`server`]). Each message to a client is a job.
-//! - **Bytes.** The ledger counts what Flower's own serialisation of a message has ([`message`]).
+//! - **Time.** The server's calls of the grid are requests of its process (`process`), answered
+//!   when virtual time has come to their end (`server`). Each message to a client is a job.
+//! - **Bytes.** The ledger counts what Flower's own serialisation of a message has (`message`).
 //! - **Checkpoints.** The state of the server's process cannot be saved. The answers that it had
 //!   are, and a new process gets them again; that it asks the same is checked.
 //! - **Left out.** The server computes in no virtual time, as any server here.
