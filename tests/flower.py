@@ -1,10 +1,11 @@
-"""Flower apps under the program: the same bytes for any number of workers, hash seed and ranks, and
-after any interruption; and their cost.
+"""Flower apps under the program: the same bytes for any number of workers and ranks, and after any
+interruption; and their cost.
 
     python3 tests/flower.py target/release/folkmoot [--kills N] [--cost CLIENTS] [PYTHON ...]
 
 Each PYTHON (default: FOLKMOOT_PYTHON, else this one) is an interpreter with NumPy and a version of
-flwr, as `pip install numpy flwr==1.42.0` makes it. One without flwr is named, and not used.
+flwr, as `pip install numpy flwr==1.42.0` makes it. One without flwr is named, and not used. The cost
+needs psutil here. Processes of an app have one hash seed, whatever PYTHONHASHSEED is.
 """
 
 import argparse
@@ -12,8 +13,6 @@ import json
 import os
 import pathlib
 import random
-import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -22,6 +21,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests/bench/flower"))
 APPS = ROOT / "sim/python/examples/flower"
 ENVIRONMENT = APPS / "env.ron"
 
@@ -37,7 +37,7 @@ def run(program, arguments, python, before=(), **variables):
 
 def result(folder):
     """The result hash, and what the ServerApp wrote."""
-    found = json.loads((folder / "manifest.json").read_text())["fingerprint"]
+    found = json.loads((folder / "manifest.json").read_text())["result_fingerprint"]
     files = sorted((folder / "app_files").iterdir()) if (folder / "app_files").is_dir() else []
     return found, [(file.name, file.read_bytes()) for file in files]
 
@@ -71,7 +71,7 @@ def same(program, app, python, kills, temp):
         )
         first = first or result(out)
         assert result(out) == first, f"{app.name}: {workers} workers"
-    dice = random.Random(7)
+    dice, n_killed = random.Random(7), 0
     for kill in range(kills):
         out = temp / f"{app.name}-killed{kill}"
         env = {**os.environ, "FOLKMOOT_PYTHON": python, "PYTHONPATH": str(ROOT / "sim/python")}
@@ -80,13 +80,15 @@ def same(program, app, python, kills, temp):
         )
         while process.poll() is None and not (out / "checkpoint").exists():
             time.sleep(0.01)
-        time.sleep(dice.random() * 0.3)
+        time.sleep(dice.random() * 0.05)
         if process.poll() is None:
+            n_killed += 1
             process.send_signal(signal.SIGKILL)
             process.wait()
             shutil.rmtree(out / "app_files", ignore_errors=True)
             run(program, ["resume", out, "--quiet"], python)
         assert result(out) == first, f"{app.name}: killed {kill}"
+    assert n_killed or not kills, f"{app.name}: every run ended before it was killed"
     if shutil.which("mpirun"):
         out = temp / f"{app.name}-ranks"
         mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2"]
@@ -95,12 +97,14 @@ def same(program, app, python, kills, temp):
     else:
         print("NOT RUN: there is no mpirun, so no run on 2 ranks")
     run(program, ["verify", temp / f"{app.name}0"], python)
-    print(f"  {app.name}: {first[0][:16]} for 1, 2, 4 workers, {kills} kills")
+    print(f"  {app.name}: {first[0][:16]} for 1, 2, 4 workers, {n_killed} kills")
 
 
 def cost(program, app, python, clients, temp):
-    """Processor seconds of the app by itself and in the program, in turns; start and imports are
-    counted apart on both sides."""
+    """Processor seconds of all processes of the app by itself and in the program, in turns; start
+    and imports are counted apart on both sides."""
+    from measure import measured
+
     rounds = {"num-server-rounds": 3, "fraction-train": 1.0, "fraction-evaluate": 1.0}
     pairs = " ".join(f"{key}={value}" for key, value in rounds.items())
     rows = []
@@ -122,28 +126,14 @@ def cost(program, app, python, clients, temp):
             sys.exit(alone.stderr)
         alone = json.loads(alone.stdout.splitlines()[-1])
         spent = []
-        for n, config in ((clients, pairs), (clients, re.sub("rounds=3", "rounds=0", pairs))):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        for config in (pairs, pairs.replace("rounds=3", "rounds=0")):
             out = temp / f"cost{turn}{len(spent)}"
-            more = ["--run-config", config, "--set", "strategy.workers=1", "-j", "1"]
-            run(
-                program,
-                [
-                    "flower",
-                    app,
-                    "--environment",
-                    temp / "cost.ron",
-                    "--clients",
-                    str(n),
-                    "--quiet",
-                    "--out",
-                    out,
-                    *more,
-                ],
-                python,
-            )
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+            words = ["flower", app, "--environment", temp / "cost.ron", "--clients", clients]
+            words += ["--quiet", "--out", out, "--run-config", config]
+            words += ["--set", "strategy.workers=1", "-j", 1]
+            command = [str(word) for word in (program, *words)]
+            paths = {"FOLKMOOT_PYTHON": python, "PYTHONPATH": str(ROOT / "sim/python")}
+            spent.append(measured(command, **paths)[2])
         rows.append((alone["messages"], alone["run_s"], spent[0] - spent[1], spent[1]))
         print(
             "  messages {}  alone {:.2f} s  here {:.2f} s  start {:.2f} s  ratio {:.2f}".format(

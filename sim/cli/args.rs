@@ -224,22 +224,9 @@ pub(crate) enum Format {
     Json,
 }
 
+/// How one run goes, and what it leaves.
 #[derive(Args)]
-pub(crate) struct RunArgs {
-    #[command(flatten)]
-    pub(crate) card: CardArgs,
-    /// Random seed [default: the card's]
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-    /// Simulate all messages without training
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// If --out has the result of this very run, print it; if it has a part of it, resume
-    #[arg(long, requires = "out")]
-    pub(crate) reuse: bool,
-    /// Record a counter per round in observations.csv; repeatable
-    #[arg(long, value_name = "COUNTER")]
-    pub(crate) observe: Vec<String>,
+pub(crate) struct PlayArgs {
     /// Write a trace of all events to trace.json.gz, for ui.perfetto.dev
     #[arg(long)]
     pub(crate) trace: bool,
@@ -257,6 +244,26 @@ pub(crate) struct RunArgs {
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
     pub(crate) out: OutArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) card: CardArgs,
+    /// Random seed [default: the card's]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Simulate all messages without training
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// If --out has the result of this very run, print it; if it has a part of it, resume
+    #[arg(long, requires = "out")]
+    pub(crate) reuse: bool,
+    /// Record a counter per round in observations.csv; repeatable
+    #[arg(long, value_name = "COUNTER")]
+    pub(crate) observe: Vec<String>,
+    #[command(flatten)]
+    pub(crate) play: PlayArgs,
 }
 
 #[derive(Args)]

@@ -1,6 +1,6 @@
 //! `folkmoot flower`: a Flower app in an environment.
 
-use crate::args::{CardArgs, FlowerArgs, RunArgs};
+use crate::args::FlowerArgs;
 use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::output::{print, warn};
@@ -47,35 +47,17 @@ pub(crate) fn flower(program: &Program, args: FlowerArgs) -> Result<(), Exit> {
     };
     let scenario = || -> Result<Scenario, Exit> { Ok(check(&name, &source, &program.registry)?) };
     let has_sweep = scenario().is_ok_and(|scenario| !scenario.axes().is_empty());
-    let quiet = args.out.say.quiet;
-    let (dir, environment) = (args.dir.clone(), args.environment.clone());
-    let n_clients = args.clients;
-    let args = RunArgs {
-        card: CardArgs {
-            card: name.clone(),
-            set: Vec::new(),
-            data: args.data,
-        },
-        seed: args.seed,
-        dry_run: false,
-        reuse: false,
-        observe: Vec::new(),
-        trace: args.trace,
-        trace_clients: args.trace_clients,
-        all: args.all,
-        every: args.every,
-        events: args.events,
-        engine: args.engine,
-        out: args.out,
-    };
+    let quiet = args.play.out.say.quiet;
     let card = Card {
         scenario: &scenario,
         dirs: dirs.with_own("the current folder", "."),
         command,
+        data: &args.data,
+        dry_run: false,
     };
-    play_card(program, &args, card)?;
+    play_card(program, &args.play, card)?;
     if has_sweep && program.is_first() && !quiet {
-        let words = words(program, &dir, environment.as_deref(), n_clients);
+        let words = words(program, &args.dir, args.environment.as_deref(), args.clients);
         warn(&format!(
             "note: this run has one configuration of the environment's sweep\nhelp: {words} --write-card sweep.ron && {} sweep sweep.ron",
             program.name

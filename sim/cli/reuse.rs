@@ -71,12 +71,12 @@ pub(crate) fn print(program: &Program, run: &RunDir, say: SayArgs) -> Result<(),
 /// The arguments that go on with the run.
 pub(crate) fn resuming(args: RunArgs) -> ResumeArgs {
     ResumeArgs {
-        dir: args.out.out.unwrap_or_default(),
+        dir: args.play.out.out.unwrap_or_default(),
         allow_changed_code: false,
         data: args.card.data,
-        every: args.every,
-        events: args.events,
-        engine: args.engine,
-        say: args.out.say,
+        every: args.play.every,
+        events: args.play.events,
+        engine: args.play.engine,
+        say: args.play.out.say,
     }
 }

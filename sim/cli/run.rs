@@ -1,6 +1,6 @@
 //! `folkmoot run`: one scenario.
 
-use crate::args::{CardArgs, EngineArgs, Format, RunArgs, SayArgs};
+use crate::args::{CardArgs, DataArgs, EngineArgs, Format, PlayArgs, RunArgs, SayArgs};
 use crate::context::{self, Program};
 use crate::events;
 use crate::exit::Exit;
@@ -22,9 +22,9 @@ use std::path::Path;
 const TRACED_CLIENTS: u32 = 1000;
 
 pub(crate) fn run(program: &Program, args: RunArgs) -> Result<(), Exit> {
-    match args.out.out.as_ref().filter(|dir| args.reuse && dir.exists()) {
+    match args.play.out.out.as_ref().filter(|dir| args.reuse && dir.exists()) {
         Some(dir) => match program.agree(reuse::there(program, &args, dir))? {
-            There::Result(run) => reuse::print(program, &run, args.out.say),
+            There::Result(run) => reuse::print(program, &run, args.play.out.say),
             There::Part => resume::resume(program, reuse::resuming(args)),
         },
         None => anew(program, &args),
@@ -37,9 +37,11 @@ fn anew(program: &Program, args: &RunArgs) -> Result<(), Exit> {
         scenario: &scenario,
         dirs: context::card_dirs(&args.card.data, &args.card.card),
         command: context::command(program, "run", &args.card, args.seed, args.dry_run),
+        data: &args.card.data,
+        dry_run: args.dry_run,
     };
-    let scenario = play_card(program, args, card)?;
-    if program.is_first() && !args.events.say(args.out.say).quiet {
+    let scenario = play_card(program, &args.play, card)?;
+    if program.is_first() && !args.play.events.say(args.play.out.say).quiet {
         offer_sweep(program, args, &scenario);
     }
     Ok(())
@@ -52,16 +54,19 @@ pub(crate) struct Card<'a> {
     pub(crate) dirs: DataDirs,
     /// The command that repeats it.
     pub(crate) command: String,
+    /// For the command that goes on with it.
+    pub(crate) data: &'a DataArgs,
+    pub(crate) dry_run: bool,
 }
 
 /// Runs a card, and says what has come of it.
-pub(crate) fn play_card(program: &Program, args: &RunArgs, card: Card<'_>) -> Result<Scenario, Exit> {
+pub(crate) fn play_card(program: &Program, args: &PlayArgs, card: Card<'_>) -> Result<Scenario, Exit> {
     let command = card.command;
     let say = args.events.say(args.out.say);
     let trace = args.trace.then(|| args.trace_clients.unwrap_or(TRACED_CLIENTS));
     let options = Options {
         trace,
-        ..context::options(&args.engine, args.dry_run)
+        ..context::options(&args.engine, card.dry_run)
     };
     let ready = || -> Result<_, Exit> {
         let scenario = (card.scenario)()?;
@@ -101,7 +106,7 @@ pub(crate) fn play_card(program: &Program, args: &RunArgs, card: Card<'_>) -> Re
     let played = events::within(events.as_ref(), &dir, run, || {
         play(writer, &scenario, &loaded, how, &mut watcher)
     });
-    let go_on = resume::command(program, &dir, &args.card.data);
+    let go_on = resume::command(program, &dir, card.data);
     let report = played.map_err(|failure| resume::ended(&failure, &dir, &command, &go_on))?;
     self::say(program, &dir, run, report.as_ref(), &args.engine, (say, args.all))?;
     Ok(scenario)

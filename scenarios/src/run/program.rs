@@ -59,7 +59,7 @@ pub(super) fn read(path: &Path) -> Result<Program, DataError> {
     Ok(Program { path, sources })
 }
 
-/// Adds the modules below a folder, but for those of hidden folders and environments.
+/// Adds the modules below a folder, except those of hidden folders and environments.
 fn modules(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

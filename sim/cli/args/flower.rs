@@ -1,7 +1,6 @@
 //! Arguments about apps of Flower.
 
-use super::{DataArgs, EngineArgs, EveryArgs, OutArgs};
-use crate::events::EventArgs;
+use super::{DataArgs, PlayArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -28,23 +27,8 @@ pub(crate) struct FlowerArgs {
     /// Write the card of app and environment to FILE, for sweeps, and do not run it
     #[arg(long, value_name = "FILE")]
     pub(crate) write_card: Option<PathBuf>,
-    /// Write a trace of all events to trace.json.gz, for ui.perfetto.dev
-    #[arg(long)]
-    pub(crate) trace: bool,
-    /// Trace at most N evenly spaced clients [default: 1000]
-    #[arg(long, value_name = "N", requires = "trace", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) trace_clients: Option<u32>,
-    /// Print all messages and metrics
-    #[arg(long)]
-    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) data: DataArgs,
     #[command(flatten)]
-    pub(crate) every: EveryArgs,
-    #[command(flatten)]
-    pub(crate) events: EventArgs,
-    #[command(flatten)]
-    pub(crate) engine: EngineArgs,
-    #[command(flatten)]
-    pub(crate) out: OutArgs,
+    pub(crate) play: PlayArgs,
 }

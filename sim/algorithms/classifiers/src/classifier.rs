@@ -248,7 +248,7 @@ impl Classifier {
     /// # Errors
     ///
     /// When the data set has nothing to learn, features are not finite, a class is out of range, an
-    /// item is in several shards, or nobody has anything to train on.
+    /// item is in several shards, or no client has a training item.
     pub fn share(&self, split: Split, source: &Source<'_>) -> Result<Arc<Held>, StrategyError> {
         self.hold(data::shards(self.reading(split), source)?, source)
     }

@@ -393,22 +393,26 @@ fn answers_are_kept_in_their_unit() {
         let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
         assert_eq!(rows.len() as u32, n_outputs * n_lines);
         let float = |row: &Vec<&str>, at: usize| row[at].parse::<f64>();
-        let mut of_truth = [(0.0, 0); 2];
+        let (mut of_truth, mut surprise) = ([(0.0, 0); 2], 0.0);
         for row in &rows {
             let answer = float(row, 5).unwrap();
-            if let (false, Ok(truth)) = (is_numbers, float(row, 4)) {
-                let (sum, n) = &mut of_truth[usize::from(truth == 1.0)];
-                (*sum, *n) = (*sum + answer, *n + 1);
-            }
             match (is_numbers, row[3]) {
                 (true, "0") => assert!((15.0..30.0).contains(&answer), "{row:?}"),
                 (true, _) => assert!((-700.0..-200.0).contains(&answer), "{row:?}"),
-                (false, _) => assert!((0.0..=1.0).contains(&answer), "{row:?}"),
+                (false, _) => {
+                    let is_present = float(row, 4).unwrap() == 1.0;
+                    let (sum, n) = &mut of_truth[usize::from(is_present)];
+                    (*sum, *n) = (*sum + answer, *n + 1);
+                    // Not a number for what is no probability.
+                    surprise -= if is_present { answer.ln() } else { (1.0 - answer).ln() };
+                }
             }
         }
         if !is_numbers {
             let [absent, present] = of_truth.map(|(sum, n)| sum / f64::from(n));
             assert!(present > absent + 0.2, "{absent} without the label, {present} with it");
+            let surprise = surprise / rows.len() as f64;
+            assert!(surprise < 0.6, "cross entropy {surprise}; a coin has 0.693");
         }
         assert_eq!(rows.iter().any(|row| row[4].is_empty()), is_numbers);
     }

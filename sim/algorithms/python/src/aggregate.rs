@@ -1,4 +1,4 @@
-//! Aggregation by an app: its `@fm.aggregate`, in the place of the card's aggregator.
+//! Aggregation by an app: its `@fm.aggregate` instead of the card's aggregator.
 
 use crate::app::seed;
 use crate::kept::KeptState;

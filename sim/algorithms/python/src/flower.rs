@@ -51,7 +51,7 @@ pub struct Flower {
     /// data folder.
     #[component(default = ".")]
     pub app: String,
-    /// Values in place of those in `[tool.flwr.app.config]`, as `flwr run --run-config` takes them;
+    /// Values that replace those in `[tool.flwr.app.config]`, as `flwr run --run-config` takes them;
     /// keys with dots for nested tables.
     pub run_config: BTreeMap<String, Free>,
     /// Work of a client for one message.
@@ -356,7 +356,7 @@ impl Algorithm for Flower {
         let mut pool = taken.ok_or_else(|| StrategyError("an app works in one run".to_owned()))?;
         let machine = &source.files.machine;
         let n_workers = self.workers.map_or(machine.threads.max(1), |n| n as usize);
-        // Whoever repeats a job is another worker.
+        // A job is repeated in a worker other than the first.
         let n_workers = n_workers.max(if machine.checked > 0.0 { 2 } else { 1 });
         let opened = pool.open(facts.started.opening.clone(), n_workers);
         opened.map_err(|trouble| StrategyError(told(&trouble)))?;

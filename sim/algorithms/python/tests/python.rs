@@ -38,7 +38,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use tempfile::TempDir;
 
 /// The app that most tests run.
@@ -174,6 +174,13 @@ impl Desk {
     pub fn whole(&self, name: &str, settings: &[&str]) -> RunDir {
         let run = self.go(name, settings, (2, None));
         run.unwrap_or_else(|failure| panic!("{failure}"))
+    }
+
+    /// What repeating a failed job says, by a module of the package.
+    pub fn replayed(&self, module: &str, job: &Path) -> Output {
+        let mut command = Command::new(&self.machine.python);
+        command.args(["-m", module, "--replay"]).arg(job);
+        command.output().unwrap()
     }
 
     /// Why a run fails.

@@ -1,4 +1,4 @@
-//! An aggregator that belongs to what is trained, in the place of the card's.
+//! An aggregator that belongs to what is trained, instead of the card's.
 
 use crate::server::Turn;
 use crate::{Exchange, Rounds, SidePayload, Trainer, Update};

@@ -45,12 +45,12 @@ pub trait Trainer: Send + Sync + Sized + 'static {
         f32::NAN
     }
 
-    /// A client selection of its own, in the place of the card's `cohort`. Default: none.
+    /// A client selection of its own, instead of the card's `cohort`. Default: none.
     fn selection(&self) -> Option<&dyn ClientSelection> {
         None
     }
 
-    /// An aggregator of its own, in the place of the card's. Default: none.
+    /// An aggregator of its own, instead of the card's. Default: none.
     fn aggregator(&self) -> Option<&dyn Aggregator> {
         None
     }

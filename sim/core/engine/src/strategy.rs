@@ -147,7 +147,7 @@ pub trait Strategy: Send + Sync + Sized + 'static {
         false
     }
 
-    /// The strategy's own client selection, in the place of the card's `cohort`. Default: none.
+    /// The strategy's own client selection, instead of the card's `cohort`. Default: none.
     fn selection(&self) -> Option<&dyn ClientSelection> {
         None
     }

@@ -33,7 +33,7 @@ pub(crate) struct Head {
 }
 
 impl AppMessage {
-    /// Whether nobody waits for it any more.
+    /// Whether its time to live is over.
     pub(crate) fn has_expired(&self, now: SimTime) -> bool {
         now.0 > self.head.created_at.saturating_add(self.head.ttl)
     }

@@ -12,7 +12,7 @@ const MOST_AHEAD: u64 = 1000;
 /// Sleeps in a row with nothing under way, after which nothing will come.
 const MOST_SLEEPS: u32 = 100_000;
 
-/// All that the server has, but for its process.
+/// The state of the server, except its process.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Server {
     pub(super) log: Log,
@@ -281,7 +281,7 @@ impl Server {
         }
     }
 
-    /// The replies to these, if they are there or nobody waits for them.
+    /// The replies to these, if they have come or their time is over.
     fn pull(
         &mut self,
         mut numbers: Vec<u64>,

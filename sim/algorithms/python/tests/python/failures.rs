@@ -2,7 +2,6 @@
 
 use super::{desk, hash};
 use std::fs;
-use std::process::Command;
 use std::time::Duration;
 
 /// An app that trains by `BODY`.
@@ -64,11 +63,7 @@ fn an_exception_ends_the_run_with_its_traceback_and_a_command_that_repeats_the_j
     assert!(failure.contains("client.py\", line 13, in train"), "{failure}");
     assert!(!failure.contains("worker.py"), "{failure}");
     let file = desk.path("failed/failed_jobs/train_client_3_round_2.job");
-    let replayed = Command::new(&desk.machine.python)
-        .args(["-m", "folkmoot.worker", "--replay"])
-        .arg(&file)
-        .output()
-        .unwrap();
+    let replayed = desk.replayed("folkmoot.worker", &file);
     let stderr = String::from_utf8(replayed.stderr).unwrap();
     assert!(stderr.ends_with("ValueError: too steep\n"), "{stderr}");
     // On any number of threads and workers the same.

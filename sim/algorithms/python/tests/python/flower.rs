@@ -3,7 +3,6 @@
 use super::{Desk, desk, hash};
 use folkmoot_metrics::{Direction, RunDir};
 use std::fs;
-use std::process::Command;
 use std::time::Duration;
 
 const CARD: &str = "(
@@ -267,11 +266,7 @@ fn exceptions_of_both_sides_end_the_run_with_their_tracebacks() {
         .next()
         .unwrap()
         .unwrap();
-    let replayed = Command::new(&desk.machine.python)
-        .args(["-m", "folkmoot.flower", "--replay"])
-        .arg(file.path())
-        .output()
-        .unwrap();
+    let replayed = desk.replayed("folkmoot.flower", &file.path());
     let told = String::from_utf8_lossy(&replayed.stderr).into_owned();
     assert!(
         !replayed.status.success() && told.contains("ZeroDivisionError"),

@@ -3,7 +3,7 @@
 use super::{Desk, SOFTMAX, desk, hash};
 use std::fs;
 
-/// The settings of an example in the place of the app beside the card.
+/// The settings of an example, instead of the app beside the card.
 fn example(name: &str) -> String {
     format!("strategy.app=\"folkmoot.examples.{name}\"")
 }
@@ -46,7 +46,7 @@ fn an_app_selects_clients_by_what_they_report() {
         8.0 * (8.0 + 4.0 + 4.0 * 39.0)
     );
     assert!(!run.summary.contains_key("update_payload_bytes"));
-    // Whoever was never selected comes first: within three rounds, all have trained.
+    // Clients that were never selected come first: within three rounds, all have trained.
     let trained = run.clients.iter().filter(|row| row.compute_s > 0.0).count();
     assert_eq!(trained, 5);
     assert_one_hash(&desk, &settings);

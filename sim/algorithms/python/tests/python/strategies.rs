@@ -3,7 +3,6 @@
 use super::server::assert_one_hash;
 use super::{Desk, desk, hash};
 use std::fs;
-use std::process::Command;
 
 const ROUNDS: &str = "strategy=PythonStrategy(app: \"client.py\", rounds: 4)";
 
@@ -106,7 +105,7 @@ fn a_token_goes_from_client_to_client_and_waits_for_those_who_are_offline() {
     // Five hops a round, and again those that found nobody.
     let (sent, dropped) = (sum("token", |row| row.sent), sum("token", |row| row.dropped));
     assert_eq!(sent - dropped, 4 * 5);
-    assert!(dropped > 0, "nobody was away");
+    assert!(dropped > 0, "no client was offline");
     assert!(
         run.messages
             .iter()
@@ -230,11 +229,7 @@ fn a_handler_that_raises_is_repeated_from_its_job() {
     assert!(failure.contains("in on_client"), "{failure}");
     assert!(!failure.contains("folkmoot/strategy.py"), "{failure}");
     let file = desk.path("failed/failed_jobs/handle_client_3_round_0.job");
-    let replayed = Command::new(&desk.machine.python)
-        .args(["-m", "folkmoot.worker", "--replay"])
-        .arg(&file)
-        .output()
-        .unwrap();
+    let replayed = desk.replayed("folkmoot.worker", &file);
     let stderr = String::from_utf8(replayed.stderr).unwrap();
     let raised = stderr.trim_end().lines().last().unwrap();
     assert!(
