@@ -404,7 +404,7 @@ fn answers_are_kept_in_their_unit() {
                     let (sum, n) = &mut of_truth[usize::from(is_present)];
                     (*sum, *n) = (*sum + answer, *n + 1);
                     // Not a number for what is no probability.
-                    surprise -= if is_present { answer.ln() } else { (1.0 - answer).ln() };
+                    surprise -= libm::log(if is_present { answer } else { 1.0 - answer });
                 }
             }
         }
