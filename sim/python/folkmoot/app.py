@@ -196,8 +196,9 @@ class Context:
 
 
 class Facts:
-    """Data properties that the server and all clients know: `n_clients`, `n_features`, `n_classes`, `is_graph_level`."""
+    """What the server and all clients know: `n_clients`, `n_features`, `n_classes`, `is_graph_level`; and `config` of the card."""
 
+    config: Mapping[str, Any]
     n_clients: int
     n_features: int
     n_classes: int

@@ -72,6 +72,9 @@ def array(value: Any, name: str) -> Any:
 def checked(arrays: Arrays, n_items: int, one: str) -> Arrays:
     """The members of an archive, with what numbers alone cannot say made explicit."""
     ends = arrays["edge_index"]
+    if not ends.size:
+        # NumPy makes floats of an empty list.
+        ends = arrays["edge_index"] = ends.astype(numpy.int64)
     n_nodes = int(arrays["num_nodes"])
     if ends.ndim != 2 or ends.shape[0] != 2 or ends.dtype.kind not in "iu":
         raise FolkmootError(f"edge_index must be of integers and have shape (2, edges), got {ends.dtype} and {ends.shape}")

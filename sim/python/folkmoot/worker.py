@@ -318,12 +318,13 @@ class Worker:
         assert self.app is not None
         function, _options = self.app.functions["initial"]
         rng = self._seed(header["seed"])
-        self.facts = api.Facts(header["facts"])
+        self.facts = api.Facts({**header["facts"], "config": self.app.config})
         self.model, flat = Model.of(function(self.facts, rng), "@fm.initial")
         return {"kind": "initial", "spec": self.model.spec}, {"params": flat}
 
     def do_open(self, header: Mapping[str, Any], arrays: Dict[str, Array]) -> Tuple[Dict[str, Any], Dict[str, Array]]:
-        self.facts = api.Facts(header["facts"])
+        assert self.app is not None
+        self.facts = api.Facts({**header["facts"], "config": self.app.config})
         self.model = Model(header["spec"])
         self.n_rounds = header["n_rounds"]
         self.data_seed = header.get("seed", "")

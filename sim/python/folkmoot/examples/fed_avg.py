@@ -45,11 +45,14 @@ class FedAvg(fm.Strategy):
                 name: (array / cx.state["n"]).astype(np.float32)
                 for name, array in cx.state["sum"].items()
             }
-        cx.show(cx.state["model"])
+        cx.show(self.shown(cx))
         cx.round_done(cx.state["asked"], cx.state["came"], cx.state["asked"] - cx.state["came"])
         if cx.round == cx.n_rounds:
             return cx.finish()
         self.ask(cx)
+
+    def shown(self, cx: fm.Participant) -> Dict[str, Any]:
+        return dict(cx.state["model"])
 
     def on_client(self, event: fm.Event, cx: fm.Participant) -> None:
         if event.is_message("model"):

@@ -1,15 +1,10 @@
-"""SCAFFOLD (Karimireddy et al. 2020, option II); needs weighting: Uniform.
-
-The server's control variate `c` travels with the model, and each client keeps its own.
-"""
+"""SCAFFOLD (Karimireddy et al. 2020, option II), for weighting: Uniform. `c.` are its variates."""
 
 from typing import Any, Optional
 
-import numpy as np
-
 import folkmoot as fm
 from folkmoot.examples import softmax
-from folkmoot.examples.softmax import Arrays, cost, evaluate, gradient
+from folkmoot.examples.softmax import Arrays, evaluate, gradient
 
 __all__ = ["evaluate", "initial", "train"]
 
@@ -17,10 +12,10 @@ __all__ = ["evaluate", "initial", "train"]
 @fm.initial
 def initial(facts: fm.Facts, rng: Any) -> Arrays:
     model = softmax.initial(facts, rng)
-    return {**model, **{"c." + k: np.zeros_like(w) for k, w in model.items()}}
+    return {**model, **{"c." + k: 0 * w for k, w in model.items()}}
 
 
-@fm.train(cost=cost)
+@fm.train(cost=lambda shard, config: config["steps"] * softmax.cost(shard, {}))
 def train(params: Arrays, shard: fm.Shard, ctx: Any, state: Optional[Arrays] = None) -> fm.Update:
     x, y, rate = shard.x[shard.train_mask], shard.y[shard.train_mask], ctx.config["learning_rate"]
     came = {k: w for k, w in params.items() if not k.startswith("c.")}
