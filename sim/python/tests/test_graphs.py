@@ -138,6 +138,8 @@ def test_scipy_and_numpy_give_edges_and_features(tmp_path: Path) -> None:
     assert found["x_indptr"].tolist() == [0, 1, 1, 2] and found["x_shape"].tolist() == [3, 2]
     found = saved(tmp_path, {"adj": numpy.array([[0, 0.5], [0, 0]]), "x": words[:2]})
     assert found["edge_weight"].tolist() == [0.5] and bool(found["directed"])
+    found = saved(tmp_path, {"edge_index": [[], []], "x": numpy.eye(2)})
+    assert found["edge_index"].shape == (2, 0) and found["edge_index"].dtype == numpy.int64
 
 
 def test_frames_of_pandas_have_columns_as_tables_do(tmp_path: Path) -> None:

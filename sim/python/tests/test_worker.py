@@ -80,6 +80,7 @@ import numpy as np
 
 @fm.initial
 def initial(facts, rng):
+    assert facts.config.get("cost", 7) == 7
     print("made")
     return {"w": rng.numpy.normal(size=(2, facts.n_features))}
 

@@ -45,7 +45,7 @@ def split(shard: fm.Shard) -> Tuple[Any, Any, Any]:
     is_free = ~np.isin(pairs[0] * shard.num_nodes + pairs[1], keys) & (pairs[0] < pairs[1])
     others = pairs[:, is_free][:, : is_out.sum()]
     parts = (edges[:, ~is_out], edges[:, is_out], others)
-    return tuple(torch.tensor(part).long() for part in parts)  # type: ignore[return-value]
+    return tuple(torch.tensor(part).long() for part in parts)
 
 
 @fm.initial
