@@ -38,12 +38,14 @@ SMALL = {
     "partition": "LabelSkew(n_clients: 4, min_size: 20)",
     "strategy.protocol.rounds": 2,
 }
+# Prototypes pull from the second round on, and clients evaluate before they train.
+PROTOTYPES = {**SMALL, "strategy.protocol.rounds": 4}
 PHONES = {"dataset": "AppClients(n_clients: 30)", "strategy.run_config": {"num-server-rounds": 2}}
 EXAMPLES = {
     "gatv2": Example("gatv2", ["torch", "torch_geometric"], SMALL),
     "fed_prox": Example("drift", [], {**SMALL, "strategy.app": _app("fed_prox")}),
     "scaffold": Example("drift", [], {**SMALL, "strategy.app": _app("scaffold")}),
-    "fed_proto": Example("fed_proto", ["torch"], SMALL, "test_reported_accuracy"),
+    "fed_proto": Example("fed_proto", ["torch"], PROTOTYPES, "test_reported_accuracy"),
     "heads": Example("heads", ["torch"], SMALL, "test_reported_accuracy"),
     "links": Example("links", ["torch", "torch_geometric"], SMALL, "test_auc"),
     "digits": Example("digits", ["torch", "sklearn"], {"strategy.protocol.rounds": 1}),
@@ -138,7 +140,8 @@ def test_clients_of_fed_proto_send_prototypes_of_unlike_networks(tmp_path: Path)
 def test_heads_stay_at_the_clients(tmp_path: Path) -> None:
     config = {"epochs": 1, "learning_rate": 0.1}
     sent: Dict[int, float] = {}
-    for n, shared in enumerate(([], ["body"], ["body", "head"])):
+    for n in range(3):
+        shared = [fm.quoted(part) for part in ("body", "head")[:n]]
         run = _run("heads", tmp_path, config={**config, "shared": shared})
         sent[n] = run.summary["update_payload_bytes"] / run.summary["update_messages"]
     # A number of samples, then the body's 12 × 32 + 32 and the head's 32 × 3 + 3 parameters.
