@@ -71,7 +71,7 @@ fn a_graph_without_a_node_is_refused_by_its_number() {
     refuses_file(
         "graph_indicator",
         &|ids| ids.replace("3\n3\n3\n", "4\n4\n4\n"),
-        &["SIX_graph_indicator.txt:7: graph 3 has a label and no node"],
+        &["SIX_graph_indicator.txt:7: graph 3 has no node"],
     );
     let later = |ids: String| {
         ids.lines()
@@ -81,12 +81,12 @@ fn a_graph_without_a_node_is_refused_by_its_number() {
     refuses_file(
         "graph_indicator",
         &later,
-        &["SIX_graph_indicator.txt:1: graph 1 has a label and no node"],
+        &["SIX_graph_indicator.txt:1: graph 1 has no node"],
     );
     refuses_file(
         "graph_labels",
         &|labels| labels + "1\n",
-        &["SIX_graph_indicator.txt: graph 7 has a label and no node; list its nodes"],
+        &["SIX_graph_indicator.txt: graph 7 has no node; list its nodes"],
     );
     refuses_file(
         "graph_indicator",
@@ -162,7 +162,7 @@ fn labels_out_of_range_are_refused_by_their_line() {
     refuses_file(
         "graph_indicator",
         &|ids| ids.replace("6\n", "7\n"),
-        &["SIX_graph_indicator.txt:16: graph id 7 must lie in 1..=6 (the number of graph labels)"],
+        &["SIX_graph_indicator.txt:16: graph id 7 must lie in 1..=6 (the number of graphs)"],
     );
     // Classes are ranks, so these are the same two.
     let far = |labels: String| labels.replace('0', "-7").replace('1', "4000000000");

@@ -109,6 +109,7 @@ fn tables(n: u64, path: &Path, rng: &mut SimRng) -> Result<(), Box<dyn Error>> {
         path: path.to_string_lossy().into_owned(),
         smiles: "smiles".to_string(),
         tasks: vec!["y".to_string()],
+        targets: Vec::new(),
         invalid: Invalid::Skip,
     };
     let start = Instant::now();

@@ -113,7 +113,7 @@ pub enum DatasetSpec {
         cleaned: bool,
     },
     /// A CSV file with a header, one molecule per row as SMILES, and label columns with 0 and 1 or
-    /// two other values, or empty.
+    /// two other values, or empty; or columns with numbers to predict.
     MoleculeTable {
         /// File, relative to the card or a data folder, or absolute.
         #[component(required)]
@@ -123,6 +123,8 @@ pub enum DatasetSpec {
         smiles: String,
         /// Names of the label columns; by default all named columns except the SMILES column.
         tasks: Vec<String>,
+        /// Columns with numbers to predict, instead of `tasks`.
+        targets: Vec<String>,
         /// Handling of rows with an invalid SMILES string.
         invalid: Invalid,
     },

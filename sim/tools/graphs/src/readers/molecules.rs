@@ -1,7 +1,7 @@
 //! Tables of molecules: CSV with a header, one molecule a row as a SMILES text, and a column for
-//! each binary task.
+//! each binary task, or for each number to predict.
 //!
-//! Fields may be quoted. A task's labels are 0 and 1 or two other values, of which the greater is
+//! Fields may be quoted. An empty number is unknown. A task's labels are 0 and 1 or two other values, of which the greater is
 //! 1, with a note; an empty field is a missing label. A name or an extension after a SMILES text is
 //! not read, and neither is a column without a name, as an index of pandas is, unless it is named
 //! as a task. Rows whose text is no molecule are left out, with a note that names their lines, or
@@ -13,10 +13,11 @@ use std::path::Path;
 
 use folkmoot_molecules::Molecule;
 
+use super::assemble::{self, Level};
 use super::classes::Class;
 use super::rows::Table;
 use super::text::shown;
-use crate::{DataError, Dataset, Features, GraphBuilder, SparseRows, Splits, TaskLabels};
+use crate::{DataError, Dataset, Features, GraphBuilder, SparseRows, Splits};
 
 use features::{N_FEATURES, STRUCTURAL};
 
@@ -36,6 +37,8 @@ pub(crate) struct MoleculeOptions<'a> {
 pub(crate) enum Tasks<'a> {
     Named(&'a [&'a str]),
     AllBut(&'a [&'a str]),
+    /// None; these columns are numbers to predict.
+    Numbers(&'a [&'a str]),
 }
 
 /// How many lines a note lists before it stops.
@@ -48,7 +51,11 @@ pub(crate) fn read_molecules(name: &str, path: &Path, options: &MoleculeOptions<
     let tasks = task_columns(&table, smiles, &options.tasks)?;
     let split = options.split.map(|column| table.column(column, "split")).transpose()?;
     let mut read = Read::default();
-    let values = binary(&table, &tasks, &mut read.dataset)?;
+    let are_numbers = matches!(options.tasks, Tasks::Numbers(_));
+    let values = match are_numbers {
+        true => Vec::new(),
+        false => binary(&table, &tasks, &mut read.dataset)?,
+    };
     if matches!(options.tasks, Tasks::AllBut(_)) {
         let unnamed = (0..table.n_columns()).filter(|&column| column != smiles && table.header(column).is_empty());
         for column in unnamed {
@@ -66,11 +73,19 @@ pub(crate) fn read_molecules(name: &str, path: &Path, options: &MoleculeOptions<
         read.n_named += usize::from(words.next().is_some());
         let label = |(&task, [_, one]): (&usize, &[Class; 2])| Ok(row.class(task)?.map(|class| class == *one));
         let labels: Vec<Option<bool>> = tasks.iter().zip(&values).map(label).collect::<Result<_, DataError>>()?;
+        let mut numbers = Vec::new();
+        if are_numbers {
+            numbers = tasks
+                .iter()
+                .map(|&task| row.number_or_missing(task))
+                .collect::<Result<_, _>>()?;
+        }
         let part = split.map(|column| row.part(column)).transpose()?;
         match Molecule::from_smiles(text) {
             Ok(molecule) => {
                 read.push(path, &molecule)?;
                 read.labels.extend(labels);
+                read.numbers.extend(numbers);
                 read.parts.extend(part);
             }
             Err(error) if options.refuse_invalid => {
@@ -86,15 +101,17 @@ pub(crate) fn read_molecules(name: &str, path: &Path, options: &MoleculeOptions<
         name,
         path,
         tasks.iter().map(|&task| table.header(task).to_string()).collect(),
+        are_numbers,
     )
 }
 
 fn task_columns(table: &Table, smiles: usize, tasks: &Tasks<'_>) -> Result<Vec<usize>, DataError> {
+    let named = |names: &[&str], field: &str| -> Result<Vec<usize>, DataError> {
+        names.iter().map(|name| table.column(name, field)).collect()
+    };
     let columns: Vec<usize> = match tasks {
-        Tasks::Named(names) => names
-            .iter()
-            .map(|task| table.column(task, "tasks"))
-            .collect::<Result<_, _>>()?,
+        Tasks::Named(names) => named(names, "tasks")?,
+        Tasks::Numbers(names) => named(names, "targets")?,
         Tasks::AllBut(others) => (0..table.n_columns())
             .filter(|&column| {
                 let name = table.header(column);
@@ -127,12 +144,14 @@ fn binary(table: &Table, tasks: &[usize], dataset: &mut Dataset) -> Result<Vec<[
             };
             if let Some(found) = found {
                 let is_number = row.field(column)?.trim().parse::<f64>().is_ok();
-                let kind = if is_number {
-                    " (numbers to predict, regression, are not read)"
-                } else {
-                    ""
+                let way = match is_number {
+                    true => format!(
+                        "for numbers to predict, write `targets: [{:?}]`; {WAY}",
+                        table.header(column)
+                    ),
+                    false => WAY.to_owned(),
                 };
-                let rule = format!("expected 0, 1 or nothing, or two other values, got {found}{kind}; {WAY}");
+                let rule = format!("expected 0, 1 or nothing, or two other values, got {found}; {way}");
                 return Err(row.error(column, &rule));
             }
         }
@@ -167,6 +186,8 @@ struct Read {
     atoms: Vec<Vec<u32>>,
     bond_kinds: Vec<u32>,
     labels: Vec<Option<bool>>,
+    /// Numbers to predict, in the place of labels.
+    numbers: Vec<f32>,
     /// 0 train, 1 validate, 2 test.
     parts: Vec<u8>,
     /// The lines of invalid rows.
@@ -198,7 +219,7 @@ impl Read {
         Ok(())
     }
 
-    fn finish(self, name: &str, path: &Path, names: Vec<String>) -> Result<Dataset, DataError> {
+    fn finish(self, name: &str, path: &Path, names: Vec<String>, are_numbers: bool) -> Result<Dataset, DataError> {
         let mut dataset = self.dataset;
         dataset.name = name.to_string();
         if dataset.graphs.is_empty() {
@@ -218,12 +239,14 @@ impl Read {
         dataset.features = Some(Features::Sparse(rows));
         dataset.structural_columns = STRUCTURAL.to_vec();
         dataset.edge_labels = Some(self.bond_kinds);
-        let tasks = TaskLabels::new(names, self.labels).map_err(|error| DataError::format(path, error.to_string()))?;
         if !self.skipped.is_empty() {
             dataset.notes.push(note_skipped(&self.skipped));
         }
-        if tasks.n_missing() > 0 {
-            dataset.notes.push(format!("{} labels are missing", tasks.n_missing()));
+        let wrong = |rule: String| DataError::format(path, rule);
+        if are_numbers {
+            assemble::add_targets(&mut dataset, Level::Graphs, names, self.numbers).map_err(wrong)?;
+        } else {
+            assemble::add_tasks(&mut dataset, Level::Graphs, names, self.labels).map_err(wrong)?;
         }
         if self.n_named > 0 {
             let note = format!(
@@ -235,9 +258,6 @@ impl Read {
         if self.n_isolated > 0 {
             dataset.notes.push(format!("{} atoms have no bond", self.n_isolated));
         }
-        dataset.n_classes = 2;
-        dataset.graph_labels = tasks.single();
-        dataset.graph_tasks = Some(tasks);
         if !self.parts.is_empty() {
             let mask = |wanted: u8| self.parts.iter().map(|&part| part == wanted).collect();
             dataset.splits = Some(Splits {

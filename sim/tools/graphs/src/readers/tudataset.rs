@@ -2,7 +2,8 @@
 //! labels.
 //!
 //! `NAME_A.txt` (`i, j`, node ids from 1 over all graphs), `NAME_graph_indicator.txt` and
-//! `NAME_graph_labels.txt` are required; `NAME_node_labels.txt`, `NAME_edge_labels.txt` and
+//! `NAME_graph_labels.txt` are required; in the place of the last, `NAME_graph_attributes.txt` may
+//! hold numbers to predict. `NAME_node_labels.txt`, `NAME_edge_labels.txt` and
 //! `NAME_node_attributes.txt` are read where they exist. The collection stores every edge in both
 //! directions; graphs are undirected. Class numbers are the ranks of the values in the files, so
 //! any integer and any word is a class; several labels of one node are not read. A graph without a
@@ -12,6 +13,7 @@ use std::path::Path;
 
 use ndarray::Array2;
 
+use super::assemble::{self, Level};
 use super::classes::{self, Class};
 use super::notes::note_cleaned;
 use super::text::{Text, shown};
@@ -31,16 +33,9 @@ pub(crate) struct Brought {
 pub(crate) fn read_tudataset(name: &str, dir: &Path, brought: Brought) -> Result<Dataset, DataError> {
     let file = |part: &str| dir.join(format!("{name}_{part}.txt"));
     let optional = |part: &str| Some(file(part)).filter(|path| path.exists());
-    let missing = ["A", "graph_indicator", "graph_labels"]
-        .into_iter()
-        .find(|part| !file(part).exists());
-    if missing == Some("graph_labels") && file("graph_attributes").exists() {
-        let rule = format!(
-            "a set for regression: `{name}_graph_attributes.txt` holds numbers to predict, and there is no \
-             `{name}_graph_labels.txt` with classes; only classes are learned, so write a class for each graph into that file"
-        );
-        return Err(DataError::format(dir, rule));
-    }
+    let of_graphs = optional("graph_labels").or_else(|| optional("graph_attributes"));
+    let mut required = ["A", "graph_indicator"].into_iter().filter(|part| !file(part).exists());
+    let missing = required.next().or(of_graphs.is_none().then_some("graph_labels"));
     if let Some(part) = missing {
         // A download that failed leaves such a folder, too.
         let rule = format!(
@@ -52,13 +47,20 @@ pub(crate) fn read_tudataset(name: &str, dir: &Path, brought: Brought) -> Result
         name: name.to_string(),
         ..Dataset::default()
     };
-    let graph_values = classes_of(&file("graph_labels"), "graph")?;
-    let starts = graph_starts(&file("graph_indicator"), graph_values.len())?;
-    let (classes, values) = numbered(&mut dataset, "graph", graph_values);
-    dataset.n_classes = values;
-    dataset.graph_labels = Some(classes);
-    for part in ["graph_attributes", "edge_attributes"] {
-        if file(part).exists() {
+    let (n_graphs, has_classes) = match optional("graph_labels") {
+        Some(path) => {
+            let graph_values = classes_of(&path, "graph")?;
+            let n_graphs = graph_values.len();
+            let (classes, values) = numbered(&mut dataset, "graph", graph_values);
+            dataset.n_classes = values;
+            dataset.graph_labels = Some(classes);
+            (n_graphs, true)
+        }
+        None => (read_targets(&mut dataset, &file("graph_attributes"))?, false),
+    };
+    let starts = graph_starts(&file("graph_indicator"), n_graphs)?;
+    for (part, is_read) in [("graph_attributes", !has_classes), ("edge_attributes", false)] {
+        if file(part).exists() && !is_read {
             dataset.notes.push(format!("{name}_{part}.txt is not read"));
         }
     }
@@ -168,14 +170,12 @@ fn graph_starts(path: &Path, n_graphs: usize) -> Result<Starts, DataError> {
     };
     let graph_ids: Vec<u32> = text.lines().map(parse).collect::<Result<_, _>>()?;
     let without_node = |missing: usize| {
-        format!(
-            "graph {missing} has a label and no node; list its nodes, or take it out of the set and number the rest anew"
-        )
+        format!("graph {missing} has no node; list its nodes, or take it out of the set and number the rest anew")
     };
     let mut bounds = vec![0];
     for (at, &id) in graph_ids.iter().enumerate() {
         if id == 0 || id as usize > n_graphs {
-            let rule = format!("graph id {id} must lie in 1..={n_graphs} (the number of graph labels)");
+            let rule = format!("graph id {id} must lie in 1..={n_graphs} (the number of graphs)");
             return Err(DataError::line(path, at + 1, rule));
         }
         match (id as usize).cmp(&bounds.len()) {
@@ -333,6 +333,21 @@ fn read_attributes(path: &Path, n_nodes: usize) -> Result<Array2<f32>, DataError
     let rows = Text::open(path)?.matrix("attribute")?;
     check_len(path, rows.n_rows, n_nodes)?;
     rows.array(path)
+}
+
+/// The numbers to predict of each graph, a target for each column. Returns how many graphs there
+/// are.
+fn read_targets(dataset: &mut Dataset, path: &Path) -> Result<usize, DataError> {
+    let rows = Text::open(path)?.matrix("attribute")?;
+    let n_graphs = rows.n_rows;
+    let values = rows.array(path)?;
+    let names = match values.ncols() {
+        1 => vec!["target".to_owned()],
+        n => (0..n).map(|at| format!("target_{at}")).collect(),
+    };
+    let values = values.into_iter().collect();
+    assemble::add_targets(dataset, Level::Graphs, names, values).map_err(|rule| DataError::format(path, rule))?;
+    Ok(n_graphs)
 }
 
 /// Attributes and one-hot labels side by side; `None` if there is neither.

@@ -119,13 +119,21 @@ pub(super) fn rules(spec: &DatasetSpec, rules: &mut Rules) {
             rules.require(!cleaned || name.cleaned_file().is_some(), "cleaned", rule);
         }
         DatasetSpec::MoleculeTable {
-            path, smiles, tasks, ..
+            path,
+            smiles,
+            tasks,
+            targets,
+            ..
         } => {
             is_path("path", path, rules);
             rules.require(!smiles.is_empty(), "smiles", "must name a column, got an empty text");
-            let twice = |task: &String| tasks.iter().filter(|other| *other == task).count() > 1;
-            let rule = "must name columns other than `smiles`, each once";
-            rules.require(!tasks.contains(smiles) && !tasks.iter().any(twice), "tasks", rule);
+            for (field, columns) in [("tasks", tasks), ("targets", targets)] {
+                let twice = |column: &String| columns.iter().filter(|other| *other == column).count() > 1;
+                let rule = "must name columns other than `smiles`, each once";
+                rules.require(!columns.contains(smiles) && !columns.iter().any(twice), field, rule);
+            }
+            let rule = "cannot be named beside `tasks`: a data set has one task";
+            rules.require(tasks.is_empty() || targets.is_empty(), "targets", rule);
         }
         DatasetSpec::EdgeList {
             edges,

@@ -94,15 +94,17 @@ pub(super) fn load(spec: &DatasetSpec, dirs: &DataDirs) -> Result<Dataset, DataE
             path,
             smiles,
             tasks,
+            targets,
             invalid,
         } => {
             let named: Vec<&str> = tasks.iter().map(String::as_str).collect();
+            let numbers: Vec<&str> = targets.iter().map(String::as_str).collect();
             let options = MoleculeOptions {
                 smiles,
-                tasks: if named.is_empty() {
-                    Tasks::AllBut(&[])
-                } else {
-                    Tasks::Named(&named)
+                tasks: match (named.is_empty(), numbers.is_empty()) {
+                    (false, _) => Tasks::Named(&named),
+                    (_, false) => Tasks::Numbers(&numbers),
+                    _ => Tasks::AllBut(&[]),
                 },
                 split: None,
                 refuse_invalid: *invalid == Invalid::Refuse,

@@ -150,7 +150,7 @@ fn names_after_smiles_words_as_labels_and_other_separators_are_read_with_a_note(
     for (text, words) in [
         (
             "smiles,y,weight\nCCO,0,46.07\nC=O,1,30.03\n",
-            "t.csv:2: column `weight`: expected 0, 1 or nothing, or two other values, got \"46.07\" (numbers to predict, regression, are not read)",
+            "t.csv:2: column `weight`: expected 0, 1 or nothing, or two other values, got \"46.07\"; for numbers to predict, write `targets: [\"weight\"]`",
         ),
         (
             "smiles,name\nCCO,a\nC=O,b\nCC,c\n",
@@ -164,6 +164,45 @@ fn names_after_smiles_words_as_labels_and_other_separators_are_read_with_a_note(
         let error = read(&folder, text).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     }
+}
+
+/// The columns of ESOL's file that this reads, with values of our own.
+#[test]
+fn columns_of_numbers_are_targets() {
+    let folder = Folder::new("molecules-numbers");
+    let text = "smiles,name,solubility,weight\nCCO,a,1.1,46.07\nC(C)(C)(C)(C)C,b,9,9\nC=O,c,,30.03\n";
+    let path = folder.file("t.csv", text);
+    let options = MoleculeOptions {
+        tasks: Tasks::Numbers(&["solubility", "weight"]),
+        ..OPTIONS
+    };
+    let dataset = read_molecules("t", &path, &options).unwrap();
+    let targets = dataset.targets.unwrap();
+    assert!(targets.are_of_graphs());
+    assert_eq!(targets.names(), ["solubility", "weight"]);
+    assert_eq!(targets.of(0), [1.1, 46.07]);
+    assert!(
+        targets.of(1)[0].is_nan() && targets.of(1)[1] == 30.03,
+        "{:?}",
+        targets.of(1)
+    );
+    assert_eq!((dataset.graph_labels, dataset.n_classes), (None, 0));
+    assert_eq!(
+        dataset.notes,
+        [
+            "1 rows without a valid molecule were left out (lines 3)",
+            "1 numbers to predict are missing"
+        ]
+    );
+    let words = MoleculeOptions {
+        tasks: Tasks::Numbers(&["name"]),
+        ..OPTIONS
+    };
+    let error = read_molecules("t", &path, &words).unwrap_err().to_string();
+    assert!(
+        error.contains("t.csv:2: column `name`") && error.contains("\"a\""),
+        "{error}"
+    );
 }
 
 #[test]
@@ -202,7 +241,7 @@ fn damaged_tables_are_refused_with_line_and_column() {
         ("smiles,y,y\nC,1,1\n", "t.csv:1: two columns have the name \"y\""),
         (
             "smiles,y\nC,1\nC,2\nC,3\n",
-            "t.csv:4: column `y`: expected 0, 1 or nothing, or two other values, got \"1\", \"2\", \"3\" (numbers to predict, regression, are not read)",
+            "t.csv:4: column `y`: expected 0, 1 or nothing, or two other values, got \"1\", \"2\", \"3\"; for numbers to predict, write `targets: [\"y\"]`; if the column is no task",
         ),
         ("smiles,y\nC\n", "t.csv:2: expected 2 fields as in the header, got 1"),
         (

@@ -82,12 +82,27 @@ fn classes_may_be_words_and_files_that_are_not_read_are_noted() {
     ] {
         assert!(dataset.notes.contains(&note.to_string()), "{note}: {:?}", dataset.notes);
     }
+    // Without classes the attributes of graphs are what is to be predicted.
     std::fs::remove_file(folder.0.join("TINY_graph_labels.txt")).unwrap();
-    let error = read_tudataset("TINY", &folder.0, ALL).unwrap_err().to_string();
-    assert!(
-        error.contains("a set for regression: `TINY_graph_attributes.txt` holds numbers to predict"),
-        "{error}"
+    let dataset = read_tudataset("TINY", &folder.0, ALL).unwrap();
+    let targets = dataset.targets.as_ref().unwrap();
+    assert!(targets.are_of_graphs());
+    assert_eq!(
+        (targets.names(), targets.values()),
+        (&["target".to_owned()][..], &[0.5, 0.25][..])
     );
+    assert_eq!((dataset.graph_labels, dataset.n_classes), (None, 0));
+    assert!(
+        !dataset.notes.iter().any(|note| note.contains("graph_attributes")),
+        "{:?}",
+        dataset.notes
+    );
+    folder.file("TINY_graph_attributes.txt", "0.5, 1\n0.25, 2\n");
+    let dataset = read_tudataset("TINY", &folder.0, ALL).unwrap();
+    assert_eq!(dataset.targets.unwrap().names(), ["target_0", "target_1"]);
+    folder.file("TINY_graph_attributes.txt", "0.5\n0.25\n1\n");
+    let error = read_tudataset("TINY", &folder.0, ALL).unwrap_err().to_string();
+    assert!(error.contains("graph 3 has no node"), "{error}");
 }
 
 #[test]
@@ -110,7 +125,7 @@ fn files_that_contradict_each_other_are_refused() {
             "1\n2\n1\n2\n2\n",
             "TINY_graph_indicator.txt:3: graph id 1 follows 2",
         ),
-        ("graph_indicator", "1\n1\n1\n1\n1\n", "graph 2 has a label and no node"),
+        ("graph_indicator", "1\n1\n1\n1\n1\n", "graph 2 has no node"),
         (
             "graph_indicator",
             "1\n1\n1\n3\n3\n",
@@ -119,7 +134,7 @@ fn files_that_contradict_each_other_are_refused() {
         (
             "graph_indicator",
             "2\n2\n2\n2\n2\n",
-            "TINY_graph_indicator.txt:1: graph 1 has a label and no node",
+            "TINY_graph_indicator.txt:1: graph 1 has no node",
         ),
         (
             "node_labels",
