@@ -116,7 +116,7 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
     let temp = TempDir::new();
     temp.write("mine.ron", OWN);
     let first = temp.run(&["audit", "mine.ron"]);
-    assert!(first.stderr.contains("to do; finished"), "{first:#?}");
+    assert!(first.stderr.contains("with --from, nothing is run"), "{first:#?}");
     let text = first.done();
     let line = |id: &str| text.lines().find(|line| line.starts_with(id)).unwrap().to_owned();
     assert!(
@@ -130,7 +130,7 @@ fn claims_of_ones_own_are_run_judged_and_not_run_again() {
         "{text}"
     );
     let again = temp.run(&["audit", "mine.ron"]);
-    assert!(!again.stderr.contains("to do; finished"), "{again:#?}");
+    assert!(!again.stderr.contains("with --from, nothing is run"), "{again:#?}");
     assert_eq!(again.done(), text);
     // The same by the finished runs alone, wherever they lie, and a folder without any.
     assert_eq!(
@@ -219,7 +219,7 @@ fn an_interaction_is_run_recorded_and_judged_by_finished_runs() {
     let args = ["audit", "mine.ron", "--out", "made", "--record", "kept"];
     let first = temp.run(&args);
     // Two lengths, with clients that leave and without, under three seeds each.
-    assert!(first.stderr.contains("12 runs to do"), "{first:#?}");
+    assert!(first.stderr.contains("the record lacks 12 runs"), "{first:#?}");
     let text = first.done();
     let line = |id: &str| text.lines().find(|line| line.starts_with(id)).unwrap().to_owned();
     assert!(
@@ -353,13 +353,13 @@ fn a_wrong_audit_is_refused() {
     // A run that has not the number is made once, and not again.
     temp.write("mine.ron", OWN.replace("update_messages", "update_massages"));
     let first = temp.run(&["audit", "mine.ron", "--out", "made"]);
-    assert!(first.stderr.contains("9 runs to do"), "{first:#?}");
+    assert!(first.stderr.contains("the record lacks 9 runs"), "{first:#?}");
     assert!(first.done().contains("the run has no number update_massages"));
     assert!(
         !temp
             .run(&["audit", "mine.ron", "--out", "made"])
             .stderr
-            .contains("to do; finished")
+            .contains("with --from, nothing is run")
     );
 }
 
@@ -379,10 +379,10 @@ fn a_number_that_is_not_on_record_is_made() {
     };
     temp.write("kept.ron", claim("rounds_to_target[test_accuracy=0.8]"));
     let kept = temp.run(&["audit", "kept.ron", "--out", "kept"]);
-    assert!(!kept.stderr.contains("to do; finished"), "{kept:#?}");
+    assert!(!kept.stderr.contains("with --from, nothing is run"), "{kept:#?}");
     assert!(kept.done().contains("contradicted"));
     temp.write("other.ron", claim("update_messages"));
     let other = temp.run(&["audit", "other.ron", "--out", "other"]);
-    assert!(other.stderr.contains("3 runs to do"), "{other:#?}");
+    assert!(other.stderr.contains("the record lacks 3 runs"), "{other:#?}");
     assert!(other.done().contains("contradicted"));
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures what one run of each shipped card costs and writes `scenarios/*/costs.csv`, which `folkmoot list` shows.
 
-    FOLKMOOT_DATA=DIR python3 tests/costs.py target/release/folkmoot [--limit SECONDS] [CARD …]
+    FOLKMOOT_DATA=DIR python3 tests/costs.py target/release/folkmoot [--limit SECONDS] [--missing] [CARD …]
 
 A run is of the first configuration, on one thread. One that takes more processor time than the limit is stopped, and its whole is estimated from
 its rounds so far; without rounds to go by, the cost stays blank. Which cards are marked as a start stays as it is.
@@ -50,6 +50,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--limit", type=int, default=45)
+    parser.add_argument("--missing", action="store_true", help="only cards without a cost")
     parser.add_argument("cards", nargs="*")
     args = parser.parse_intermixed_args()
     for folder in sorted(path.parent for path in ROOT.glob("scenarios/*/cards")):
@@ -61,7 +62,7 @@ def main():
         cards = sorted(str(card.relative_to(folder / "cards").with_suffix("")) for card in folder.glob("cards/**/*.ron"))
         for card in cards:
             row = rows.setdefault(card, {"card": card, "run_s": "", "start": ""})
-            if not args.cards or card in args.cards:
+            if (not args.cards or card in args.cards) and not (args.missing and row["run_s"]):
                 seconds = measured(os.path.abspath(args.program), card, args.limit)
                 row["run_s"] = "" if seconds is None else f"{float(f'{seconds:.2g}'):g}"
                 print(card, row["run_s"], flush=True)

@@ -162,7 +162,7 @@ fn a_directory_of_another_card_program_or_age_is_not_gone_on_with() {
     };
     let other = "out: is of another sweep: its";
     let more = ["--only-missing", "--set", "strategy.model.hidden=7"];
-    refused(&more, &[other, "hidden: 8,, not hidden: 7,", "choose another --out"]);
+    refused(&more, &[other, "hidden: 8, not hidden: 7", "choose another --out"]);
     refused(&["--shard", "1/2", "--set", "sweep.seeds=[4, 3]"], &[other]);
     refused(&["--only-missing", "--dry-run"], &[other, "dry run is false, not true"]);
     let manifest = temp.join("out/sweep.json");
@@ -192,7 +192,7 @@ fn sweeps_of_other_cards_are_not_merged() {
     let text = std::fs::read_to_string(&card).unwrap();
     std::fs::write(&card, text.replace("hidden: 8", "hidden: 9")).unwrap();
     temp.run(&["merge", "a", "b", "--out", "out"])
-        .refused(&["b: cannot be merged with a: its card says hidden: 9,, not hidden: 8,"]);
+        .refused(&["b: cannot be merged with a: its card says hidden: 9, not hidden: 8"]);
     temp.run(&["merge", "a", "nowhere", "--out", "out"])
         .refused(&["nowhere: is not a sweep directory: it has no sweep.json"]);
     temp.run(&["merge", "a", "--out", "b"]).refused(&["b: already exists"]);

@@ -111,7 +111,8 @@ impl Estimate {
             range.0.is_some_and(|least| low < least) || range.1.is_some_and(|most| high > most)
         };
         if (2..FEW).contains(&values.len()) && spread.sample_std() > 0.0 && interval.is_some_and(leaves) {
-            let places = places(spread.sample_std() * scale.factor);
+            // A single value has a digit more than what it scatters by.
+            let places = places(spread.sample_std() * scale.factor) + 1;
             let each = values.iter().map(|x| rounded(x * scale.factor, places));
             return Estimate {
                 mean: each.collect::<Vec<_>>().join(", "),

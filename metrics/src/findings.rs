@@ -152,7 +152,7 @@ fn headline(sweep: &SweepDir) -> Vec<String> {
 /// Every headline number, each followed by what it is compared with.
 pub fn columns(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Column> {
     let mut columns = Vec::new();
-    let rivals = rivals(sweep, arms);
+    let (rivals, told) = (rivals(sweep, arms), contrasts(sweep, arms));
     for name in headline(sweep) {
         let all = sweep.points.iter().flat_map(|row| row.summary.keys());
         let references: BTreeMap<&String, &str> = all
@@ -161,6 +161,8 @@ pub fn columns(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Column> {
         let unit = sweep.manifest.units.get(base(&name)).copied().unwrap_or_default();
         let better = sweep.manifest.terms.get(base(&name)).and_then(|term| term.better);
         let cells = |name: &String| arms.iter().map(|arm| arm.cell(name, unit, sweep)).collect();
+        let told = told.iter().find(|finding| finding.metric == name);
+        let told = told.map_or(&[][..], |finding| &finding.differences);
         columns.push(Column {
             cells: cells(&name),
             name: name.clone(),
@@ -168,7 +170,7 @@ pub fn columns(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Column> {
             better,
             best: rivals
                 .iter()
-                .flat_map(|group| best(arms, group, &name, better))
+                .flat_map(|group| best(arms, group, &name, better, told))
                 .collect(),
         });
         columns.extend(references.into_iter().map(|(reference, label)| Column {

@@ -43,7 +43,7 @@ pub const STD: &str = "std";
 pub const MARKS: [(&str, &str); 2] = [
     (
         "@",
-        "a reference: what the label behind it, such as a theorem or a control, gives for the same number",
+        "the name of a control or a formula, whose value of the same metric this is",
     ),
     (
         "[",

@@ -313,20 +313,23 @@ pub struct Runnable {
     pub counters: &'static [&'static str],
     run: Box<Run>,
     calibrate: Box<Calibrate>,
+    suits: Box<Suits>,
 }
 
+type Suits = dyn Fn(&Source<'_>) -> Result<(), StrategyError> + Send + Sync;
 type Calibrate = dyn Fn(&Source<'_>, usize) -> Result<Option<Vec<f64>>, StrategyError> + Send + Sync;
 type Run = dyn Fn(&Job<'_>, &mut dyn Observer) -> Result<Option<Finished>, RunError> + Send + Sync;
 
 impl Runnable {
     /// An algorithm by its settings.
     pub fn of<P: Algorithm>(settings: P) -> Box<Runnable> {
-        let same = settings.clone();
+        let (same, again) = (settings.clone(), settings.clone());
         Box::new(Runnable {
             about: settings.about(),
             counters: P::Strategy::COUNTERS,
             run: Box::new(move |job, observer| run(&settings, job, observer)),
             calibrate: Box::new(move |source, repeats| same.calibrate(source, repeats)),
+            suits: Box::new(move |source| again.prepare(source).map(drop)),
         })
     }
 
@@ -337,6 +340,15 @@ impl Runnable {
     /// As there.
     pub fn calibrate(&self, source: &Source<'_>, repeats: usize) -> Result<Option<Vec<f64>>, StrategyError> {
         (self.calibrate)(source, repeats)
+    }
+
+    /// Everything that a run does before its first event.
+    ///
+    /// # Errors
+    ///
+    /// When the data, or a program that the settings name, do not suit it.
+    pub fn suits(&self, source: &Source<'_>) -> Result<(), StrategyError> {
+        (self.suits)(source)
     }
 
     /// Runs it. The first rank gets what it comes to.

@@ -314,6 +314,11 @@ impl Scenario {
         self.file.partition.text()
     }
 
+    /// The algorithm with its settings, as the card writes it.
+    pub fn strategy_text(&self) -> &str {
+        self.file.strategy.text()
+    }
+
     pub fn strategy(&self) -> &Runnable {
         self.strategy.as_ref()
     }

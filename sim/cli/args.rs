@@ -6,7 +6,7 @@ mod workers;
 
 pub(crate) use flower::FlowerArgs;
 pub(crate) use going_on::{ForkArgs, ResumeArgs};
-pub(crate) use workers::{CalibrateArgs, WorkerArgs};
+pub(crate) use workers::{CalibrateArgs, CheckArgs, WorkerArgs};
 
 use crate::events::EventArgs;
 use crate::pauses::Every;
@@ -319,18 +319,6 @@ pub(crate) struct MergeArgs {
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) say: SayArgs,
-}
-
-#[derive(Args)]
-pub(crate) struct CheckArgs {
-    /// Card files, or names of shipped cards
-    #[arg(value_name = "CARD", required = true)]
-    pub(crate) cards: Vec<String>,
-    /// Set a field of every card; repeatable
-    #[arg(short, long, value_name = "PATH=VALUE")]
-    pub(crate) set: Vec<String>,
-    #[command(flatten)]
-    pub(crate) data: DataArgs,
 }
 
 #[derive(Args)]

@@ -210,8 +210,9 @@ fn run_missing(args: &AuditArgs, jobs: &[Job], dir: &Path) -> Result<(), Exit> {
     let quiet = args.out.say.quiet;
     if !quiet {
         warn(&format!(
-            "{} to do; finished ones are kept in {}",
+            "the record lacks {}, which {} made now and kept in {}; with --from, nothing is run",
             counted(jobs.len(), "run"),
+            if jobs.len() == 1 { "is" } else { "are" },
             dir.display()
         ));
     }

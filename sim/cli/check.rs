@@ -1,12 +1,14 @@
-//! `folkmoot check`: are these cards legal, the points of their sweeps, the files of data that they
-//! name, and the shares of clients?
+//! `folkmoot check`: are these cards legal, the points of their sweeps, the files of data and
+//! programs that they name, and the shares of clients?
 
 use crate::args::CheckArgs;
 use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::output::{print, warn};
 use crate::text;
+use folkmoot_engine::prelude::StrategyError;
 use folkmoot_graphs::{DataDirs, DataError};
+use folkmoot_scenarios::algorithm::Machine;
 use folkmoot_scenarios::run::{Cache, Failure, load, load_data};
 use folkmoot_scenarios::scenario::{self, Scenario};
 use folkmoot_scenarios::sweep::plan;
@@ -46,6 +48,10 @@ fn check_one(program: &Program, card: &str, args: &CheckArgs) -> Result<String, 
     for point in (0..n_points).step_by(n_seeds).take(MOST_ARMS) {
         let scenario = plan.scenario(point)?;
         let (data, partition) = (scenario.dataset_text().to_owned(), scenario.partition_text().to_owned());
+        let programs = match scenario.strategy().about.programs.is_empty() {
+            true => String::new(),
+            false => scenario.strategy_text().to_owned(),
+        };
         let dataset = scenario.dataset();
         let is_there = match dataset.is_generated() {
             true => dataset.n_generated().is_some_and(|n| n <= MOST_GENERATED),
@@ -54,8 +60,8 @@ fn check_one(program: &Program, card: &str, args: &CheckArgs) -> Result<String, 
                 None => *read.entry(data.clone()).or_insert(check_data(card, &scenario, &dirs)?),
             },
         };
-        if is_there && shared.insert((data, partition)) {
-            check_shares(card, &scenario, &dirs, &cache)?;
+        if is_there && shared.insert((data, partition, programs)) {
+            check_shares(card, &scenario, &dirs, &cache, args)?;
         }
     }
     for doubt in &plan.lints {
@@ -76,10 +82,19 @@ fn size(scenario: &Scenario, n_points: usize) -> String {
     }
 }
 
-/// Shares the data out among clients, and makes the world around them.
-fn check_shares(card: &str, scenario: &Scenario, dirs: &DataDirs, cache: &Cache) -> Result<(), Exit> {
+/// Shares the data out among clients, and makes the world around them. A file with the user's own
+/// program is imported, too.
+fn check_shares(card: &str, scenario: &Scenario, dirs: &DataDirs, cache: &Cache, args: &CheckArgs) -> Result<(), Exit> {
     match load(scenario, dirs, cache, &mut ()) {
-        Ok(_) => Ok(()),
+        Ok(loaded) if loaded.files.programs.is_empty() => Ok(()),
+        Ok(loaded) => {
+            let loaded = loaded.on(Machine {
+                python: context::interpreter(args.python.as_ref()),
+                ..Machine::plain()
+            });
+            let suits = scenario.strategy().suits(&loaded.source(scenario.seed()));
+            suits.map_err(|StrategyError(why)| Exit::usage(format!("error: {card}: {why}")))
+        }
         Err(Failure::Data(DataError::Missing { what, .. })) => {
             warn(&format!(
                 "note: {card}: {} was not found, so it is not checked",

@@ -134,7 +134,6 @@ fn format_missing(program: &str, file: &str) -> Exit {
         Some("fkm") => "Mapped",
         Some("graphml") => "GraphMl",
         Some("graph") => "Metis",
-
         Some("smi" | "smiles") => "MoleculeTable",
         _ => "EdgeList",
     };
@@ -226,24 +225,24 @@ pub(crate) fn run_dirs(args: &DataArgs, dir: &Path, manifest: &Manifest) -> Data
 
 /// What a run may use besides its threads.
 pub(crate) fn machine(args: &EngineArgs) -> Machine {
+    Machine {
+        python: interpreter(args.workers.python.as_ref()),
+        threads: n_threads(args.threads),
+        job_timeout: args.workers.job_timeout.map(Duration::from_secs),
+        checked: args.workers.check_determinism.unwrap_or_default(),
+    }
+}
+
+/// The Python interpreter: the one that is asked for, or that of the surroundings.
+pub(crate) fn interpreter(asked: Option<&PathBuf>) -> PathBuf {
     let named = |name: &str| {
         std::env::var_os(name)
             .filter(|value| !value.is_empty())
             .map(PathBuf::from)
     };
     let active = || named("VIRTUAL_ENV").map(|folder| folder.join("bin").join("python"));
-    let chosen = args
-        .workers
-        .python
-        .clone()
-        .or_else(|| named("FOLKMOOT_PYTHON"))
-        .or_else(active);
-    Machine {
-        python: chosen.unwrap_or_else(|| PathBuf::from("python3")),
-        threads: n_threads(args.threads),
-        job_timeout: args.workers.job_timeout.map(Duration::from_secs),
-        checked: args.workers.check_determinism.unwrap_or_default(),
-    }
+    let chosen = asked.cloned().or_else(|| named("FOLKMOOT_PYTHON")).or_else(active);
+    chosen.unwrap_or_else(|| PathBuf::from("python3"))
 }
 
 pub(crate) fn options(args: &EngineArgs, dry_run: bool) -> Options {

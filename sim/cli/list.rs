@@ -98,7 +98,7 @@ impl Topic {
 fn parts<T: ?Sized + 'static>(title: &str, axis: &Axis<T>, topic: &Topic) -> Option<String> {
     let rows: Vec<Vec<String>> = axis
         .parts()
-        .filter(|part| topic.is_in(&format!("{} {}", part.name, part.about)))
+        .filter(|part| topic.is_in(&format!("{title} {} {}", part.name, part.about)))
         .map(|part| vec![format!("  {}", part.name), brief(part)])
         .collect();
     (!rows.is_empty()).then(|| format!("{title}\n{}", table(&["  name", "what it is"], &rows, 2)))

@@ -79,6 +79,8 @@ pub(crate) fn describe(program: &str, sweep: &SweepDir) -> String {
             .map(|warning| text::wrapped(warning, "  ", "    "))
             .collect();
         blocks.push(format!("! warnings\n{}", warnings.join("\n")));
+    } else if arms.iter().any(Arm::is_warned) {
+        blocks.push("!: runs of this arm have warnings; see its sweep directory.".to_owned());
     }
     blocks.join("\n\n")
 }
@@ -199,7 +201,9 @@ fn legend(sweep: &SweepDir, said: &[String]) -> String {
                 .to_owned(),
         );
     }
-    if says(" vs ") || says("difference") {
+    if sweep.manifest.seeds.len() == 1 {
+        lines.push("With one seed nothing is tested: differences may be chance.".to_owned());
+    } else if says(" vs ") || says("difference") {
         let mark = if says(" *") {
             "*: significant"
         } else {
@@ -217,13 +221,15 @@ fn legend(sweep: &SweepDir, said: &[String]) -> String {
         }
     }
     if says(BEST) {
-        lines.push("•: best, or not significantly worse (paired t test, p < 0.05 after Holm's correction).".to_owned());
+        lines.push("•: the best arm, and arms that are not significantly worse (same test).".to_owned());
     }
     if says("  @") {
-        lines.push("@NAME: the same metric of a control, which `explain NAME` describes.".to_owned());
+        lines.push(
+            "@NAME: the same metric of a control or formula of that name; `folkmoot explain METRIC@NAME`.".to_owned(),
+        );
     }
     if sweep.manifest.seeds.len() < SEEDS_FOR_INTERVALS && said.iter().skip(2).any(|block| has_seeds(block)) {
-        lines.push("Several values in a cell: one per seed, where ± would leave the range of the metric.".to_owned());
+        lines.push("Several values in a cell are those of the seeds; ± would leave the metric's range.".to_owned());
     }
     lines.join("\n")
 }

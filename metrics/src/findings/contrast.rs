@@ -508,9 +508,16 @@ pub fn sentences(found: &[Finding], most: usize) -> Vec<String> {
 }
 
 /// Of those `among` the arms that have a number, those that are not significantly worse than the
-/// best: by paired differences over common seeds, after Holm's correction. None where no value is
-/// better, one arm has it, or every arm is among them.
-pub fn best(arms: &[Arm<'_>], among: &[usize], metric: &str, better: Option<Better>) -> Vec<usize> {
+/// best: as `told` says where it compares the two, else by paired differences over common seeds,
+/// after Holm's correction. None where no value is better, one arm has it, every arm is among them,
+/// or there is one seed, which decides nothing.
+pub fn best(
+    arms: &[Arm<'_>],
+    among: &[usize],
+    metric: &str,
+    better: Option<Better>,
+    told: &[Difference],
+) -> Vec<usize> {
     let Some(better) = better else {
         return Vec::new();
     };
@@ -546,18 +553,26 @@ pub fn best(arms: &[Arm<'_>], among: &[usize], metric: &str, better: Option<Bett
             dose: None,
         }
     };
-    let mut compared: Vec<Difference> = all.iter().filter(|(i, _)| i != first).map(behind).collect();
+    if all.iter().all(|(_, numbers)| numbers.len() == 1) {
+        return Vec::new();
+    }
+    // What is said of a pair stays so: its correction is for the contrasts of the card.
+    let of_told = |i: usize| {
+        told.iter()
+            .find(|one| one.arms == [i, *first] || one.arms == [*first, i])
+    };
+    let others = || all.iter().filter(|(i, _)| i != first);
+    let mut compared: Vec<Difference> = others().filter(|(i, _)| of_told(*i).is_none()).map(behind).collect();
     holm(compared.iter_mut().collect());
+    let decided = others().filter_map(|(i, _)| Some((*i, of_told(*i)?)));
     let is_worse = |one: &Difference| match one.decision() {
-        Decision::Higher => true,
+        // Of two arms that the card compares, the one that is not the best.
+        Decision::Higher | Decision::Lower => true,
         Decision::Unknown => one.paired.n() == 0 || one.paired.mean != 0.0,
         _ => false,
     };
-    let worse: Vec<usize> = compared
-        .iter()
-        .filter(|one| is_worse(one))
-        .map(|one| one.arms[0])
-        .collect();
+    let all_decided = decided.chain(compared.iter().map(|one| (one.arms[0], one)));
+    let worse: Vec<usize> = all_decided.filter(|(_, one)| is_worse(one)).map(|(i, _)| i).collect();
     let found: Vec<usize> = all.iter().map(|(i, _)| *i).filter(|i| !worse.contains(i)).collect();
     match found.len() == all.len() {
         true => Vec::new(),

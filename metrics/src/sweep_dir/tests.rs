@@ -249,7 +249,7 @@ fn a_directory_of_something_else_is_not_joined() {
     refused(
         sweep(),
         &CARD.replace("seed: 1", "seed: 2"),
-        "its card says seed: 1,, not seed: 2,",
+        "its card says seed: 1, not seed: 2",
     );
     refused(sweep(), "// smoke/sweep\n", "its card says (, not no line");
     let data_fingerprints = [("BlogCatalog".to_owned(), "00".to_owned())].into();
@@ -347,7 +347,7 @@ fn parts_that_are_no_whole_are_not_merged() {
     fs::write(&card, CARD.replace("seed: 1", "seed: 2")).unwrap();
     refused(
         &[place("2")],
-        &["2: cannot be merged with", "its card says seed: 2,, not seed: 1,"],
+        &["2: cannot be merged with", "its card says seed: 2, not seed: 1"],
     );
     fs::write(&card, CARD).unwrap();
     // Two results of one point.

@@ -284,7 +284,8 @@ pub(super) fn other_sweep(here: &SweepManifest, card: &str, there: &SweepManifes
                 (a, b) if a == b => {}
                 (a, b) => {
                     let [a, b] = [a, b].map(|line| line.map_or("no line", str::trim));
-                    return Some(format!("its card says {a}, not {b}"));
+                    let plain = [a, b].map(|line| line.trim_end_matches(','));
+                    return Some(format!("its card says {}, not {}", plain[0], plain[1]));
                 }
             }
         }

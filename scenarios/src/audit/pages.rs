@@ -87,8 +87,8 @@ pub fn summary(audited: &[Audited]) -> String {
     };
     let items = [
         format!(
-            "- **Reproduced**: our number has the published digits ({}); or its interval lies within the margin that we set for the metric \
-             ({}); or the claimed trend is significant ({}).",
+            "- **Reproduced**, for one of three reasons: our number has the published digits ({}); our interval lies within our margin around \
+             the published number ({}); the claimed trend is significant ({}).",
             of(Verdict::Exact),
             of(Verdict::Statistical),
             of(Verdict::Shape)
@@ -102,10 +102,10 @@ pub fn summary(audited: &[Audited]) -> String {
             of(Verdict::NotRun),
             of(Verdict::NotDecidable)
         ),
-        "- **Own controls**: comparisons that a paper lacks.".to_owned(),
+        "- **Own controls** are our statements, which a paper lacks and should have tested; the same rules decide.".to_owned(),
         format!(
-            "- **Multiplicity**: {} verdicts rest on a significance test; {survive} stay significant at a false discovery rate of 5 % in each \
-             group. For {} claims, seeds were added after results had been seen.",
+            "- **Multiplicity**: {} claims were decided by a significance test. {survive} of them remain significant at a false discovery rate \
+             of 5 % in each group of papers. For {} decided claims, seeds were added after results had been seen.",
             tested.len(),
             finding(|one| one.looks > 1 && one.verdict.is_decided())
         ),
@@ -114,7 +114,7 @@ pub fn summary(audited: &[Audited]) -> String {
             finding(|one| !one.missing.is_empty()),
             finding(|one| one.is_stale)
         ),
-        "- Settings that papers leave open are defaults or chosen by validation.".to_owned(),
+        "- Settings that a paper leaves open are Folkmoot's defaults, or chosen by validation.".to_owned(),
     ];
     let items = items.map(|item| wrapped(&item, "  ")).join("\n");
     let _ = write!(page, "\n## How to read this\n\n{items}\n{END}");
@@ -122,8 +122,9 @@ pub fn summary(audited: &[Audited]) -> String {
 }
 
 const END: &str = "
-`folkmoot audit` compares the claims with the stored measurements again; `--from DIR` uses your
-runs. See [moved results](results-log.md) and [speed](speed.md).
+`folkmoot audit --from scenarios` decides the claims again from the stored measurements, in a
+minute; without `--from` it also makes the missing runs, which takes days. See
+[moved results](results-log.md) and [speed](speed.md).
 
 ![Published numbers and measurements](figures/printed.svg)
 ";

@@ -1,6 +1,6 @@
 //! Arguments about worker processes that call a user's own code.
 
-use super::{CardArgs, EngineArgs};
+use super::{CardArgs, DataArgs, EngineArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -43,4 +43,20 @@ pub(crate) struct CalibrateArgs {
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) engine: EngineArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct CheckArgs {
+    /// Card files, or names of shipped cards
+    #[arg(value_name = "CARD", required = true)]
+    pub(crate) cards: Vec<String>,
+    /// Set a field of every card; repeatable
+    #[arg(short, long, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Python interpreter that imports the app of a card [default: the variable FOLKMOOT_PYTHON,
+    /// the active environment, python3]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) python: Option<PathBuf>,
 }
