@@ -78,15 +78,16 @@ def same(program, app, python, kills, temp):
         process = subprocess.Popen(
             [program, *arguments(app, out, "--checkpoint-every", "1rounds")], env=env
         )
-        while process.poll() is None and not (out / "checkpoint").exists():
+        while process.poll() is None and not (out / "checkpoint" / "state").exists():
             time.sleep(0.01)
-        time.sleep(dice.random() * 0.05)
+        time.sleep(dice.random() * 0.4)
         if process.poll() is None:
-            n_killed += 1
             process.send_signal(signal.SIGKILL)
             process.wait()
-            shutil.rmtree(out / "app_files", ignore_errors=True)
-            run(program, ["resume", out, "--quiet"], python)
+            # A run may have ended a moment before its process.
+            if not json.loads((out / "manifest.json").read_text())["result_fingerprint"]:
+                n_killed += 1
+                run(program, ["resume", out, "--quiet"], python)
         assert result(out) == first, f"{app.name}: killed {kill}"
     assert n_killed or not kills, f"{app.name}: every run ended before it was killed"
     if shutil.which("mpirun"):
@@ -162,7 +163,7 @@ def main():
     parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--cost", type=int, metavar="CLIENTS")
     parser.add_argument("pythons", nargs="*")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     program = args.program.resolve()
     pythons = args.pythons or [os.environ.get("FOLKMOOT_PYTHON", sys.executable)]
     for python in pythons:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
 import struct
@@ -67,7 +68,7 @@ class Channel:
         for name, dtype, shape, offset in header.pop("arrays"):
             if dtype not in DTYPES:
                 raise ValueError(f"array {name} has the unknown dtype {dtype}")
-            n_bytes = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
+            n_bytes = np.dtype(dtype).itemsize * math.prod(shape)
             if offset is None:
                 source, at = body[at : at + n_bytes], at + n_bytes
             else:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, Dict, List
 
 import folkmoot
 import numpy
 import pytest
+from folkmoot.program import call
 
 ROUNDS = {"strategy.protocol.rounds": 3}
 SWEEP = {"sweep.axes": {"strategy.protocol.rounds": [1, 2]}, "sweep.baseline": '"1"', "sweep.seeds": [1]}
@@ -106,3 +108,31 @@ def test_clients_of_nodes_are_given_as_an_array(folder: Path, monkeypatch: pytes
     assert len(set(cut.clients["client"])) == 5
     with pytest.raises(folkmoot.FolkmootError, match="partition"):
         folkmoot.run(card, partition=[0, 1], out="none")
+
+
+APP = """
+import folkmoot as fm
+import numpy as np
+
+@fm.initial
+def initial(facts, rng):
+    return {"w": np.zeros(facts.n_features)}
+
+@fm.train(cost=1.0)
+def train(params, shard, ctx):
+    return fm.Update(params)
+"""
+
+
+def test_check_imports_an_app(folder: Path) -> None:
+    card = folder / "own.ron"
+    strategy = folkmoot.part("Python", app=folkmoot.quoted("own.py"))
+    card.write_text(f"(dataset: ContextualSbm(n_nodes: 40, n_classes: 2, n_features: 3), partition: Iid(n_clients: 4), strategy: {strategy})")
+    (folder / "own.py").write_text(APP)
+    python = ["--python", sys.executable]
+    assert ": OK; " in call("check", str(card), *python)
+    with pytest.raises(folkmoot.FolkmootError, match=r"attacks\.0: LossThreshold asks a model about items; add @fm.predict"):
+        call("check", str(card), *python, "--set", "strategy.attacks=[LossThreshold()]")
+    (folder / "own.py").write_text("import a_package_that_nobody_has\n" + APP)
+    with pytest.raises(folkmoot.FolkmootError, match="No module named 'a_package_that_nobody_has'"):
+        call("check", str(card), *python)
