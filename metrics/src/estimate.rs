@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(of(&[3.0, 3.0], Unit::Number), "3");
         assert_eq!(of(&[0.1 + 0.2, 0.3, 0.3], Unit::Number), "0.3000");
         let few = Estimate::of(&[0.95, 1.0, 0.96], Unit::Number, range);
-        assert_eq!(few.to_string(), "0.95, 1.00, 0.96");
+        assert_eq!(few.to_string(), "0.950, 1.000, 0.960");
         // Five have one, and so have three that stay inside.
         let five = Estimate::of(&[0.95, 1.0, 0.96, 0.95, 1.0], Unit::Number, range);
         assert_eq!(five.to_string(), "0.97 ± 0.03");
