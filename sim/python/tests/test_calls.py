@@ -118,7 +118,7 @@ import numpy as np
 def initial(facts, rng):
     return {"w": np.zeros(facts.n_features)}
 
-@fm.train(cost=1.0)
+@fm.train(cost=lambda shard, config: 1.0)
 def train(params, shard, ctx):
     return fm.Update(params)
 """
