@@ -65,7 +65,8 @@ fn without_a_leaf_all_other_cards_and_claims_are_right() {
         for (name, text) in registry.cards() {
             let scenario = check(name, &Source::new(name, text).unwrap(), &registry);
             let scenario = scenario.unwrap_or_else(|problems| panic!("without {left_out}: {problems}"));
-            plan(&scenario, "0", &registry).unwrap_or_else(|problems| panic!("without {left_out}: {problems}"));
+            plan(&scenario, "0", &registry, usize::MAX)
+                .unwrap_or_else(|problems| panic!("without {left_out}: {problems}"));
         }
         for claims in Claims::all(&registry).unwrap() {
             claims
@@ -74,6 +75,25 @@ fn without_a_leaf_all_other_cards_and_claims_are_right() {
         }
     }
     assert_eq!(n_leaves, crate::tidy::leaves().len());
+}
+
+/// Of a large sweep, each value of an axis is checked with the first of the others, and some of all
+/// configurations.
+#[test]
+fn a_large_sweep_is_checked_in_part() {
+    let registry = folkmoot::shipped();
+    let checked = |last: u32, most| {
+        let axes =
+            format!("\"strategy.protocol.rounds\": [1, 2, 3, {last}], \"strategy.training.epochs\": [4, 5, 6, 7]");
+        let shape = "dataset: ContextualSbm(n_nodes: 90), partition: Multilevel(n_clients: 5), strategy: FedAvg()";
+        let card = format!("({shape}, sweep: (axes: {{{axes}}}, seeds: [1, 2]))");
+        let scenario = check("card", &Source::new("card", &card).unwrap(), &registry).unwrap();
+        let plan = plan(&scenario, "0", &registry, most);
+        plan.map(|plan| plan.checked).map_err(|problems| problems.to_string())
+    };
+    assert_eq!(checked(4, usize::MAX), Ok((16, 16)));
+    assert_eq!(checked(4, 4), Ok((7, 16)));
+    assert!(checked(0, 4).unwrap_err().contains("rounds"));
 }
 
 #[test]
@@ -101,7 +121,7 @@ fn every_card_that_is_shown_is_a_card_with_the_same_sweep() {
         let path = shown(&temp, &name);
         let plan = |source: &Source| {
             let scenario = check("card", source, &registry).map_err(|problems| problems.to_string());
-            plan(&scenario?, "0", &registry).map_err(|problems| problems.to_string())
+            plan(&scenario?, "0", &registry, usize::MAX).map_err(|problems| problems.to_string())
         };
         let (card, again) = (
             Source::new(&name, &text).unwrap(),

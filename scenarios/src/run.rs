@@ -283,7 +283,7 @@ pub fn play(
     if let Some(error) = error {
         return Err(Failure::Write(error));
     }
-    let finished = finished?.expect("the first rank has the outcome");
+    let mut finished = finished?.expect("the first rank has the outcome");
     watcher.lap("score");
 
     let mut summary = summarise(&finished, scenario.strategy(), scenario.terms(), scenario.targets());
@@ -299,6 +299,7 @@ pub fn play(
         .into_iter()
         .chain(unsaved.warning())
         .chain(too_long(untraced))
+        .chain(std::mem::take(&mut finished.outcome.doubts))
         .chain(lints(&summary.numbers))
         .collect();
     let notes: Vec<String> = division

@@ -30,6 +30,8 @@ pub struct Plan<'a> {
     pub lints: Vec<String>,
     /// What strategies of arms take over from the card's own, a line each.
     pub notes: Vec<String>,
+    /// Number of configurations that were checked, of all that differ in more than the seed.
+    pub checked: (usize, usize),
     /// The card without its sweep, of which no point needs a copy.
     card: Source,
     axes: Vec<Swept>,
@@ -52,12 +54,13 @@ impl Plan<'_> {
     }
 }
 
-/// Lays out a card's sweep.
+/// Lays out a card's sweep, and checks its configurations: all, or about `most` of them. Then they
+/// are spread evenly, and those that differ from the first in one axis alone are among them.
 ///
 /// # Errors
 ///
 /// When an axis' value makes a card that breaks a rule; the problem names the axis and the value.
-pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> Result<Plan<'a>, Problems> {
+pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry, most: usize) -> Result<Plan<'a>, Problems> {
     let manifest = SweepManifest {
         name: scenario.name().to_owned(),
         version: version.to_owned(),
@@ -83,6 +86,7 @@ pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> R
         manifest,
         lints: Vec::new(),
         notes: Vec::new(),
+        checked: (0, 0),
         card,
         axes: scenario.axes().to_vec(),
         registry,
@@ -90,7 +94,15 @@ pub fn plan<'a>(scenario: &Scenario, version: &str, registry: &'a Registry) -> R
     // All seeds are legal.
     let n_seeds = plan.manifest.seeds.len().max(1);
     let mut headline = plan.manifest.headline.clone();
-    for i in (0..plan.points.len()).step_by(n_seeds) {
+    let firsts = (0..plan.points.len()).step_by(n_seeds);
+    let stride = firsts.len().div_ceil(most.max(1)).max(1);
+    plan.checked.1 = firsts.len();
+    for (place, i) in firsts.enumerate() {
+        let n_changed = plan.points[i].choices.iter().filter(|choice| **choice != 0).count();
+        if place % stride != 0 && n_changed > 1 {
+            continue;
+        }
+        plan.checked.0 += 1;
         let point = plan.scenario(i)?;
         for doubt in point.lints() {
             if !plan.lints.contains(doubt) {

@@ -14,6 +14,9 @@ use folkmoot_scenarios::scenario::{self, Scenario};
 use folkmoot_scenarios::sweep::plan;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Configurations of a sweep that are checked, some more apart: a few seconds' worth.
+const MOST_CONFIGURATIONS: usize = 2_000;
+
 /// Arms of a sweep whose data sets are read.
 const MOST_ARMS: usize = 1_000;
 
@@ -40,7 +43,7 @@ fn check_one(program: &Program, card: &str, args: &CheckArgs) -> Result<String, 
     let (name, source) = context::source(program, card, &args.set, None)?;
     let scenario = scenario::check(&name, &source, &program.registry)
         .map_err(|problems| context::with_paths(program, problems, card, &args.set))?;
-    let plan = plan(&scenario, context::VERSION, &program.registry)?;
+    let plan = plan(&scenario, context::VERSION, &program.registry, MOST_CONFIGURATIONS)?;
     let n_points = plan.points.len();
     let dirs = context::card_dirs(&args.data, card);
     let (mut read, mut shared, cache) = (BTreeMap::new(), BTreeSet::new(), Cache::default());
@@ -70,7 +73,15 @@ fn check_one(program: &Program, card: &str, args: &CheckArgs) -> Result<String, 
     for note in &plan.notes {
         warn(&format!("note: {card}: {note}"));
     }
-    Ok(format!("{card}: OK; {}", size(&scenario, plan.points.len())))
+    let checked = match plan.checked {
+        (checked, all) if checked < all => format!(
+            "; {} of its {} were checked, and the sweep will check all",
+            text::count(checked as u64),
+            text::counted(all, "configuration")
+        ),
+        _ => String::new(),
+    };
+    Ok(format!("{card}: OK; {}{checked}", size(&scenario, plan.points.len())))
 }
 
 /// The runs of a card: one, or those of its sweep.

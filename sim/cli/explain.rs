@@ -208,7 +208,7 @@ fn of_card(program: &Program, name: &str) -> Option<String> {
 
 /// How many runs the sweep of a card has.
 pub(crate) fn n_runs(program: &Program, scenario: &Scenario) -> usize {
-    plan(scenario, crate::context::VERSION, &program.registry).map_or(1, |plan| plan.points.len())
+    plan(scenario, crate::context::VERSION, &program.registry, 1).map_or(1, |plan| plan.points.len())
 }
 
 /// The data set of a card, if it is read from files.

@@ -98,7 +98,7 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
 /// Makes the points of a sweep that are wanted, of the card with this text, by the command that
 /// makes them all.
 fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str), command: String) -> Result<(), Exit> {
-    let plan = plan(scenario, context::VERSION, &program.registry)?;
+    let plan = plan(scenario, context::VERSION, &program.registry, usize::MAX)?;
     let dir = context::out_dir(args.out.out.as_ref(), &format!("{}-sweep", scenario.name()));
     if let Some(scheduler) = args.job {
         return print(&job(program, args, &plan, &dir).file(scheduler));

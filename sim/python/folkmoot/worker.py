@@ -8,6 +8,7 @@ The first worker imports the app, and forks the others. `wire` has the frames; t
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import importlib
 import importlib.abc
@@ -512,6 +513,8 @@ _children: List[int] = []
 
 def _fork(header: Mapping[str, Any], worker: Worker) -> Dict[str, Any]:
     """Forks workers that serve on connections to a socket; these are open before anybody is forked."""
+    # What is imported stays: no worker's collector need go through it, or copy its pages.
+    gc.freeze()
     sockets = []
     for _ in range(header["n"]):
         connection = socket.socket(socket.AF_UNIX)

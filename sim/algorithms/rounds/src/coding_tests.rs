@@ -203,7 +203,8 @@ impl Network for LosesUpdates {
         let is_lost = may_be_lost && unit(&mut name.open()) < 0.5;
         Verdict {
             attempts: 1,
-            after: (!is_lost).then_some(SimSpan(1)),
+            arrives: !is_lost,
+            after: SimSpan(1),
         }
     }
 

@@ -52,6 +52,7 @@ impl<S: Strategy> Handling<'_, S> {
         let begins = self.now.max(self.account.cpu_free);
         let due = begins + span;
         self.account.cpu_free = due;
+        self.core.progress.waits(self.now, due);
         self.account.compute += span;
         let seq = next_seq(self.account);
         if let Ok(seq) = seq {
@@ -77,7 +78,9 @@ impl<S: Strategy> Handling<'_, S> {
     fn timer(&mut self, after: SimSpan, id: TimerId) {
         let seq = next_seq(self.account);
         if let Ok(seq) = seq {
-            let key = EventKey::new(self.now + after, self.me.index(), seq);
+            let at = self.now + after;
+            self.core.progress.waits(self.now, at);
+            let key = EventKey::new(at, self.me.index(), seq);
             let entry = Entry {
                 round: self.round,
                 content: Content::Timer(id),

@@ -11,6 +11,7 @@ use crate::event::{Content, Entry, Envelope, Outgoing};
 use crate::fault::Fault;
 use crate::ground::Env;
 use crate::job::{Helpers, Job, JobContext, SharedJob};
+use crate::patience::Progress;
 use crate::privacy::Prices;
 use crate::queue::{EventKey, QueuedEvent};
 use crate::shared::{Form, Table};
@@ -45,6 +46,8 @@ pub(crate) struct Account {
     pub(crate) peer_bytes: u64,
     pub(crate) compute: SimSpan,
     pub(crate) rounds_joined: u64,
+    /// Rounds in which something found it dropped out.
+    pub(crate) rounds_left: u64,
 }
 
 /// One mechanism's releases in one round.
@@ -79,6 +82,7 @@ pub(crate) struct Core<S: Strategy> {
     /// In which block and where the jobs wait that nobody else knows of; some of these slots may
     /// hold other things by now.
     kept_jobs: Vec<(usize, u32)>,
+    pub(crate) progress: Progress,
     /// What happens, where the run is traced.
     pub(crate) notes: Option<Box<Notes>>,
     encoded: Vec<u8>,
@@ -102,6 +106,7 @@ impl<S: Strategy> Core<S> {
             prices: Prices::default(),
             handled: 0,
             kept_jobs: Vec::new(),
+            progress: Progress::default(),
             notes: None,
             encoded: Vec::new(),
             carried: Table::new(Form::Wire),
@@ -132,7 +137,13 @@ impl<S: Strategy> Core<S> {
     }
 
     #[cold]
-    fn note_sent(&mut self, message: Message, round: Round, (Bytes(bytes), attempts): (Bytes, u64), arrives: bool) {
+    fn note_sent(
+        &mut self,
+        message: Message,
+        round: Round,
+        (Bytes(bytes), attempts): (Bytes, u64),
+        gives_up: Option<SimTime>,
+    ) {
         if let Some(notes) = &mut self.notes
             && notes.followed.has_either(message.from, message.to)
         {
@@ -142,9 +153,10 @@ impl<S: Strategy> Core<S> {
                 bytes,
                 attempts,
             });
-            if !arrives {
+            if let Some(at) = gives_up {
                 let fate = Fate::Dropped(DropReason::Loss);
-                notes.add(What::Ended { message, fate });
+                let key = EventKey::new(at, message.from.index(), message.seq);
+                notes.add_under(key, What::Ended { message, fate });
             }
         }
     }
@@ -284,11 +296,6 @@ impl<S: Strategy> Core<S> {
         cell.retried += attempts - 1;
         cell.payload_bytes += payload * attempts;
         cell.header_bytes += u64::from(env.world.header_bytes) * attempts;
-        if self.notes.is_some() {
-            let kind = kind as u32;
-            let message = Message { from, seq, to, kind };
-            self.note_sent(message, round, (size, attempts), verdict.after.is_some());
-        }
         match direction {
             Direction::Uplink => account.uplink_bytes += size.0 * attempts,
             Direction::Peer => account.peer_bytes += size.0 * attempts,
@@ -300,9 +307,16 @@ impl<S: Strategy> Core<S> {
         let occupying = Bytes(size.0.saturating_mul(attempts));
         let departs = account.rates.up.through(now.max(account.up_free), occupying);
         account.up_free = departs;
-        match verdict.after {
-            Some(after) => {
-                let arrives = (departs + after).max(now + env.lookahead);
+        let due = departs + verdict.after;
+        if self.notes.is_some() {
+            let kind = kind as u32;
+            let message = Message { from, seq, to, kind };
+            self.note_sent(message, round, (size, attempts), (!verdict.arrives).then_some(due));
+        }
+        match verdict.arrives {
+            true => {
+                let arrives = due.max(now + env.lookahead);
+                self.progress.waits(now, arrives);
                 let envelope = Envelope {
                     sent_at: now,
                     linked: false,
@@ -315,18 +329,15 @@ impl<S: Strategy> Core<S> {
                 };
                 self.post(EventKey::new(arrives, from.index(), seq), to, entry);
             }
-            None => {
+            false => {
                 cell_dropped(&mut self.ledger, round, kind, direction, DropReason::Loss);
-                if let Absence::Tell { after } = env.ground.strategy.absence(&letter) {
-                    let key = EventKey::new((now + after).max(departs), from.index(), seq);
-                    let content = Content::Undelivered {
-                        to,
-                        letter,
-                        note,
-                        why: DropReason::Loss,
-                    };
-                    self.schedule(key, from, Entry { round, content });
-                }
+                let why = DropReason::Loss;
+                let (at, content) = match env.ground.strategy.absence(&letter) {
+                    Absence::Tell { after } => (due.max(now + after), Content::Undelivered { to, letter, note, why }),
+                    Absence::Wait | Absence::GiveUp => (due, Content::GivenUp),
+                };
+                self.progress.waits(now, at);
+                self.schedule(EventKey::new(at, from.index(), seq), from, Entry { round, content });
             }
         }
         Ok(())
@@ -368,6 +379,7 @@ impl<S: Strategy> Core<S> {
             // The sender learns of it by its time-out, and in any case no sooner than anything can
             // reach it.
             let at = (envelope.sent_at + after).max(event.key.at + env.lookahead);
+            self.progress.waits(event.key.at, at);
             let key = EventKey::new(at, event.to, next_seq(account)?);
             let content = Content::Undelivered {
                 to,
@@ -388,6 +400,7 @@ impl<S: Strategy> Core<S> {
         letter: Letter<S>,
     ) -> Result<Letter<S>, Fault> {
         let (kind, from, at) = (letter.kind(), Party::from_index(key.origin()), key.at);
+        self.progress.made(at);
         if self.notes.is_some() {
             self.note_fate(key, at, to, kind, Fate::Delivered);
         }

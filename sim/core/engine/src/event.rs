@@ -27,6 +27,8 @@ pub(crate) enum Content<S: Strategy> {
         note: u32,
         why: DropReason,
     },
+    /// A sender gives a lost message up, and has nothing to do about it.
+    GivenUp,
 }
 
 /// An event's content and the round of what caused it.

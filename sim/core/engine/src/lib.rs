@@ -70,6 +70,7 @@ mod job;
 mod letter;
 mod link;
 mod part;
+mod patience;
 mod privacy;
 pub mod queue;
 pub mod ranks;

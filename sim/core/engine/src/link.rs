@@ -41,6 +41,7 @@ impl<S: Strategy> Core<S> {
             return Some(envelope);
         }
         envelope.linked = true;
+        self.progress.waits(key.at, account.down_free);
         let key = EventKey::new(account.down_free, key.origin(), key.seq());
         let content = Content::Message(envelope);
         self.schedule(key, me, Entry { round, content });

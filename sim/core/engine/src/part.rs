@@ -83,7 +83,11 @@ impl<S: Strategy> ServerPart<S> {
         let event = match entry.content {
             Content::Start => ServerEvent::Start,
             Content::Timer(id) => ServerEvent::Timer(id),
-            Content::Done(job) => ServerEvent::Done(self.core.finish_job(env, helpers, job)),
+            Content::Done(job) => {
+                self.core.progress.made(key.at);
+                ServerEvent::Done(self.core.finish_job(env, helpers, job))
+            }
+            Content::GivenUp => return,
             Content::Undelivered { to, letter, why, .. } => match (to, letter) {
                 (Party::Client(to), Letter::Down(message)) => ServerEvent::Undelivered { to, message, why },
                 _ => unreachable!("what the server sends goes down"),
@@ -137,6 +141,9 @@ impl<S: Strategy> ServerPart<S> {
         if let Some(fault) = fault.or(result.err().map(Fault::Strategy)) {
             self.core.fail(key, Party::Server, fault);
         }
+        if self.record.rounds.len() > n_rounds {
+            self.core.progress.made(key.at);
+        }
         for (i, row) in self.record.rounds.iter().enumerate().skip(n_rounds) {
             if let Some(notes) = &mut self.core.notes {
                 let before = i.checked_sub(1).map(|i| self.record.round_ends[i].1);
@@ -176,8 +183,9 @@ pub(crate) struct Attendance {
     /// The latest round that has reached it, and whether any has.
     round: Round,
     joined: bool,
-    /// When it leaves that round.
+    /// When it leaves that round, and whether anything has found it gone.
     leaves_at: SimTime,
+    was_missed: bool,
 }
 
 /// A share of the clients.
@@ -205,6 +213,7 @@ impl<S: Strategy> ClientPart<S> {
             round: Round(0),
             joined: false,
             leaves_at: SimTime::NEVER,
+            was_missed: false,
         };
         ClientPart {
             core: Core::new(env, 1 + part as usize, n, n_mechanisms),
@@ -346,6 +355,9 @@ impl<S: Strategy> ClientPart<S> {
         event: QueuedEvent,
         entry: Entry<S>,
     ) -> Result<(), Fault> {
+        if matches!(entry.content, Content::GivenUp) {
+            return Ok(());
+        }
         self.core.handles(event.key);
         let id = ClientId(event.to - 1);
         let (_, local) = env.shares.find(id);
@@ -383,6 +395,7 @@ impl<S: Strategy> ClientPart<S> {
         self.note_return(id, local, at);
         let attendance = &mut self.attendance[local];
         attendance.joined = true;
+        attendance.was_missed = false;
         attendance.round = round;
         self.accounts[local].rounds_joined += 1;
         attendance.leaves_at = env.world.dropout.leaves_at(id, round, at, env.ground.streams);
@@ -416,6 +429,9 @@ impl<S: Strategy> ClientPart<S> {
     ) -> Result<(), Fault> {
         let me = Party::from_index(event.to);
         let local = env.shares.find(ClientId(event.to - 1)).1;
+        if dropped_out && !std::mem::replace(&mut self.attendance[local].was_missed, true) {
+            self.accounts[local].rounds_left += 1;
+        }
         if dropped_out && !matches!(entry.content, Content::Message(_)) {
             let (client, round) = (ClientId(event.to - 1), entry.round);
             if let Some(notes) = &mut self.core.notes
@@ -435,6 +451,7 @@ impl<S: Strategy> ClientPart<S> {
         if let Some(entry) = held {
             match until {
                 Some(until) => {
+                    self.core.progress.waits(event.key.at, until);
                     let key = EventKey::new(until, event.key.origin(), event.key.seq());
                     self.core.schedule(key, me, entry);
                 }
@@ -455,9 +472,13 @@ impl<S: Strategy> ClientPart<S> {
         let (key, me, round) = (event.key, ClientId(event.to - 1), entry.round);
         let account = &mut self.accounts[local];
         let event = match entry.content {
+            Content::GivenUp => return Ok(()),
             Content::Start => ClientEvent::Start,
             Content::Timer(id) => ClientEvent::Timer(id),
-            Content::Done(job) => ClientEvent::Done(self.core.finish_job(env, helpers, job)),
+            Content::Done(job) => {
+                self.core.progress.made(key.at);
+                ClientEvent::Done(self.core.finish_job(env, helpers, job))
+            }
             Content::Undelivered { to, letter, note, why } => match (to, letter) {
                 (_, Letter::Up(message)) => ClientEvent::Undelivered { message, why },
                 (Party::Client(to), Letter::Peer(message)) => ClientEvent::UndeliveredPeer { to, message, note, why },

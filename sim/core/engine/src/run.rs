@@ -28,6 +28,7 @@ use crate::event::{Content, Entry, Outgoing};
 use crate::ground::{Env, Ground};
 use crate::job::Helpers;
 use crate::part::{ClientPart, Help, ServerPart};
+use crate::patience::Progress;
 use crate::queue::EventKey;
 use crate::ranks::{Alone, Ranks};
 use crate::shares::Shares;
@@ -63,6 +64,8 @@ pub struct Outcome {
     pub terms: Vec<Term>,
     /// What a reader of the results must know.
     pub warnings: Vec<String>,
+    /// The same of the world; no result, as it follows from the others.
+    pub doubts: Vec<String>,
     /// Whether the world's [`Stop`](crate::world::Stop) has ended it.
     pub stopped_early: bool,
     /// The strategy's files for `artifacts/`.
@@ -255,6 +258,8 @@ struct Run<'a, 'scope, S: Strategy> {
     caused_before: Option<(u32, Round)>,
     /// The time of the last event taken before this run went on from a checkpoint.
     began_at: SimTime,
+    /// The progress up to then.
+    progress_before: Progress,
 }
 
 impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
@@ -326,6 +331,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
             stage: None,
             caused_before: None,
             began_at: SimTime::ZERO,
+            progress_before: Progress::default(),
         };
         let notes = || env.followed.map(Notes::new).map(Box::new);
         run.cores_mut().for_each(|core| core.notes = notes());
@@ -359,6 +365,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                 next_at: next,
                 n_pending: never_due,
                 now: at,
+                progress,
                 ref server,
                 ..
             } = self.status;
@@ -373,7 +380,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                     None if !is_quiet => return Ok(horizon),
                     None => {}
                 }
-                if self.caused_before.replace(caused) == Some(caused) {
+                if self.caused_before.replace(caused) == Some(caused) || never_due > 0 {
                     return Err(RunError::Stalled {
                         at,
                         round,
@@ -389,6 +396,16 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                 self.after_window(at, observer)?;
                 continue;
             }
+            // After rounds that end without anything, too, the next begins with patience.
+            let patient = progress.until();
+            if next >= patient {
+                return Err(RunError::Idle {
+                    since: progress.last(),
+                    until: patient,
+                    round,
+                    remedy: self.env.world.remedy(),
+                });
+            }
             if next >= affordable.until {
                 let settings = affordable.settings.iter().map(|setting| (*setting).to_owned());
                 return Err(RunError::Unaffordable {
@@ -397,7 +414,8 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                     settings: settings.collect(),
                 });
             }
-            let end = (next + self.env.lookahead).min(stop).min(horizon).min(affordable.until);
+            let limit = horizon.min(affordable.until).min(patient);
+            let end = (next + self.env.lookahead).min(stop).min(limit);
             match self.status.turn {
                 None => self.window(end),
                 Some((_, rank)) if rank == self.team.0.rank() => self.one_event(),

@@ -61,6 +61,13 @@ impl Notes {
         self.all.extract_if(.., is_due)
     }
 
+    /// What would have come later ends with the run.
+    pub(crate) fn end(&mut self, over: SimTime) {
+        for note in &mut self.all {
+            note.key.at = note.key.at.min(over);
+        }
+    }
+
     /// Notes that wait to be told.
     pub(crate) fn waiting(&self) -> &[Note] {
         &self.all

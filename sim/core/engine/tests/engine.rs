@@ -328,7 +328,8 @@ impl Network for Endless {
     fn verdict(&self, _: Link, _: Bytes, _: StreamName) -> Verdict {
         Verdict {
             attempts: 1,
-            after: Some(SimSpan::FOREVER),
+            arrives: true,
+            after: SimSpan::FOREVER,
         }
     }
 

@@ -113,6 +113,22 @@ impl Place {
         }
     }
 
+    /// The least that a message takes in any direction.
+    fn lookahead(&self) -> SimSpan {
+        let least = |latency: Dist| match latency {
+            Dist::Constant(ms) | Dist::Uniform { low: ms, .. } => ms,
+            Dist::LogNormal { min, .. } | Dist::Exponential { min, .. } => min,
+        };
+        let Some(Links {
+            uplink, downlink, peer, ..
+        }) = self.links
+        else {
+            return SimSpan(1);
+        };
+        let ms = [uplink, downlink, peer].map(|class| least(class.latency_ms));
+        SimSpan((ms[0].min(ms[1]).min(ms[2]) * 1e6) as u64).max(SimSpan(1))
+    }
+
     fn world(&self) -> World {
         let availability: Box<dyn Availability> = match self.attendance {
             Attendance::Always => Box::new(availability::Always {}),
@@ -359,7 +375,7 @@ fn options(threads: usize, windows: bool, wire_check: bool) -> Options {
 
 fn compare(script: &Script, n_clients: u32, place: &Place, seed: u64) -> Result<(), TestCaseError> {
     let world = place.world();
-    let expected = plain::play(script, n_clients, &world, seed);
+    let expected = plain::play(script, n_clients, (&world, place.lookahead()), seed);
     let mut first: Option<Vec<Event>> = None;
     for (windows, threads, wire_check, n_ranks) in WAYS {
         let way = (options(threads, windows, wire_check), n_ranks);
@@ -391,7 +407,7 @@ proptest! {
         script in script(4), n_clients in 1u32..9, place in place(), seed in 0u64..1000, stops in prop::array::uniform3(0usize..30)
     ) {
         let world = place.world();
-        let expected = plain::play(&script, n_clients, &world, seed);
+        let expected = plain::play(&script, n_clients, (&world, place.lookahead()), seed);
         let (_, whole) = told_in_pieces(&script, n_clients, (&world, seed), &[], (options(1, true, false), 1));
         let ways = [
             (options(1, true, false), 1), (options(3, true, false), 2), (options(2, false, true), 1), (options(1, true, true), 3)
@@ -463,10 +479,47 @@ fn of_two_failures_at_one_instant_the_first_to_happen_is_told() {
         horizon: SimSpan::FOREVER,
         header_bytes: 0,
     };
-    let failed = plain::play(&script, 3, &place.world(), 1).err();
+    let failed = plain::play(&script, 3, (&place.world(), place.lookahead()), 1).err();
     let party = Party::Client(ClientId(1));
     assert!(matches!(failed, Some(RunError::Handler { party: who, .. }) if who == party));
     compare(&script, 3, &place, 1).unwrap();
+}
+
+/// Timers alone get a run nowhere: it ends thirty days after the last progress, unless one wait
+/// takes as long.
+#[test]
+fn a_run_in_which_nothing_comes_of_events_stalls() {
+    const DAY: f64 = 24.0 * 3600.0;
+    let place = Place {
+        stutters: false,
+        has_outages: false,
+        links: None,
+        ops_per_s: Some(1.0),
+        attendance: Attendance::Always,
+        dropout: DropoutSpec::default(),
+        cohort: CohortSpec::All,
+        horizon: SimSpan::FOREVER,
+        header_bytes: 0,
+    };
+    let ends = |act: Act| {
+        let script = Script {
+            rows: vec![vec![act]],
+            life: 100,
+            starts_clients: false,
+            finishes: false,
+        };
+        compare(&script, 2, &place, 1).unwrap();
+        match plain::play(&script, 2, (&place.world(), place.lookahead()), 1) {
+            Err(RunError::Idle { until, .. }) => Some(until.as_secs() / DAY),
+            _ => None,
+        }
+    };
+    let days = |n: f64| Act::Timer {
+        after: SimSpan::from_secs(n * DAY),
+    };
+    assert_eq!(ends(days(1.0)), Some(31.0));
+    assert_eq!(ends(days(40.0)), Some(70.0));
+    assert_eq!(ends(Act::Compute { cost: DAY }), None, "work is progress");
 }
 
 /// Links, devices, absences and a client's own draws are named by who it is, and not by how many

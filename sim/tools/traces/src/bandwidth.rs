@@ -158,7 +158,8 @@ impl Network for Replayed {
         after += to;
         Verdict {
             attempts: 1,
-            after: Some(after),
+            arrives: true,
+            after,
         }
     }
 
@@ -227,8 +228,8 @@ mod tests {
             model.verdict(Link { from, to }, Bytes(9), name).after
         };
         let client = |id| Party::Client(ClientId(id));
-        assert_eq!(link(client(0), Party::Server), Some(SimSpan::from_millis(20.0)));
-        assert_eq!(link(client(0), client(1)), Some(SimSpan::from_millis(40.0)));
+        assert_eq!(link(client(0), Party::Server), SimSpan::from_millis(20.0));
+        assert_eq!(link(client(0), client(1)), SimSpan::from_millis(40.0));
         assert_eq!(model.lookahead(), SimSpan::from_millis(20.0));
     }
 

@@ -12,6 +12,7 @@ use crate::context::Record;
 use crate::core::{Account, Core};
 use crate::ground::Env;
 use crate::part::{Attendance, ClientPart, Help, ServerPart};
+use crate::patience::Progress;
 use crate::privacy::{Prices, Spent};
 use crate::shared::{Contents, Table};
 use crate::strategy::Strategy;
@@ -45,9 +46,17 @@ pub enum Pause {
 }
 
 /// The server and what the engine knows of it: its state, account and record, the stage, its sheet,
-/// the time of the last event taken, and what it had caused when it was last told that all is
-/// quiet.
-type ServerState<T> = (T, Account, Record, Option<String>, Sheet, SimTime, Option<(u32, Round)>);
+/// the time of the last event taken, the run's progress, and what the server had caused when it was
+/// last told that all is quiet.
+type ServerState<T> = (
+    T,
+    Account,
+    Record,
+    Option<String>,
+    Sheet,
+    (SimTime, Progress),
+    Option<(u32, Round)>,
+);
 
 /// A client and what the engine knows of it.
 type ClientState<T> = (T, Account, Attendance, Spent);
@@ -160,7 +169,7 @@ impl<S: Strategy> Run<'_, '_, S> {
                 record,
                 record.stage,
                 sheet,
-                self.status.now,
+                (self.status.now, self.status.progress),
                 self.caused_before,
             );
             put(&server, &mut section)?;
@@ -272,10 +281,10 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         section.finish()?;
         let restored = table.within(|| {
             let mut server = ServerPart::new(env, env.mechanisms.len(), None);
-            let mut known = (None, None, SimTime::ZERO);
+            let mut known = (None, None, SimTime::ZERO, Progress::default());
             if team.is_first() {
                 let mut section = Reader::new(saved, SERVER)?;
-                let (state, account, record, stage, sheet, now, caused_before): ServerState<S::Server> =
+                let (state, account, record, stage, sheet, (now, progress), caused_before): ServerState<S::Server> =
                     section.take()?;
                 section.finish()?;
                 // One name a run: its stages are names in the program's text otherwise.
@@ -284,11 +293,11 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                 let rates = server.account.rates;
                 server.account = Account { rates, ..account };
                 server.record = Record { stage, ..record };
-                known = (stage, caused_before, now);
+                known = (stage, caused_before, now, progress);
             }
             let parts = Self::restore_clients(env, team, saved)?;
             let mut run = Run::of((env, helpers), team, server, parts);
-            (run.stage, run.caused_before, run.began_at) = known;
+            (run.stage, run.caused_before, run.began_at, run.progress_before) = known;
             // The first window is over, or there would be nothing to go on with.
             run.n_windows = 1;
             run.restore_events(saved)?;

@@ -33,6 +33,18 @@ pub enum RunError {
         /// [`World::remedy`](crate::World::remedy).
         remedy: String,
     },
+    /// Events go on, and nothing comes of them.
+    #[error("the run stalls in round {}: between {} s and {} s of virtual time no message was delivered, no work was \
+         finished and no round ended; {remedy}", .round.0, .since.as_secs(), .until.as_secs())]
+    Idle {
+        /// When there was progress for the last time.
+        since: SimTime,
+        /// How long it was waited for.
+        until: SimTime,
+        round: Round,
+        /// As of [`Stalled`](Self::Stalled).
+        remedy: String,
+    },
     /// Clients come and go too often to be followed this far.
     #[error("clients come and go too often to be followed past {} s of virtual time, which round {} reaches; \
          raise {}, or end the run before with horizon_s", .until.as_secs(), .round.0, .settings.join(" or "))]
@@ -81,8 +93,8 @@ fn waiting(never_due: usize, remedy: &str) -> String {
     match never_due {
         0 => format!("nothing is under way, and the server goes on waiting; {remedy}"),
         n => format!(
-            "what is under way ({n} in number) would take longer than virtual time lasts, 584 years, and the server goes on \
-             waiting; lower the latencies and spans of the card, or set deadline_ms"
+            "what is under way ({n} in number) would take longer than virtual time lasts, 584 years; lower the latencies and \
+             spans of the card, raise its rates and speeds, or end the run before with horizon_s"
         ),
     }
 }

@@ -42,6 +42,7 @@ enum Carried<W> {
         note: u32,
         why: DropReason,
     },
+    GivenUp,
 }
 
 /// A letter in its encoding.
@@ -94,6 +95,7 @@ fn carried<S: Strategy>(entry: &Entry<S>) -> Carried<&S::Work> {
             }
         }
         Content::Timer(id) => Carried::Timer(*id),
+        Content::GivenUp => Carried::GivenUp,
         Content::Undelivered { to, letter, note, why } => Carried::Undelivered {
             to: *to,
             letter: write_letter(letter),
@@ -135,6 +137,7 @@ impl Event<'_> {
                 Content::Done(Job::Kept((work, JobContext::new(env.ground.streams, asked_by))))
             }
             Carried::Timer(id) => Content::Timer(id),
+            Carried::GivenUp => Content::GivenUp,
             Carried::Undelivered { to, letter, note, why } => Content::Undelivered {
                 to,
                 letter: read_letter(&letter)?,

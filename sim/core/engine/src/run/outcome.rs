@@ -26,9 +26,9 @@ const MOST_ABSENCES: usize = 20_000;
 impl<S: Strategy> Run<'_, '_, S> {
     /// Counts what is left in flight at `end` and sums up, at the first rank.
     pub(super) fn finish(mut self, end: SimTime, observer: &mut dyn Observer) -> Result<Option<Outcome>, RunError> {
-        self.tell_notes(None, observer)?;
         // What could not have known of the end has still happened.
         let over = end.max(self.status.now);
+        self.tell_notes(over.0.checked_add(1).map(SimTime), observer)?;
         self.count_in_flight(over);
         self.note_end(end, over);
         self.tell_notes(None, observer)?;
@@ -77,6 +77,7 @@ impl<S: Strategy> Run<'_, '_, S> {
         ground.evaluator.controls(ground.strategy, &mut sheet);
         ground.evaluator.at_end(&at_end, &mut sheet);
         ground.evaluator.scores(&at_end, &mut sheet);
+        let (joined, left) = numbers.attended();
         if let Some(why) = sheet.failure() {
             return Err(RunError::Handler {
                 at: end,
@@ -103,6 +104,7 @@ impl<S: Strategy> Run<'_, '_, S> {
             units: sheet.take_units(),
             terms: sheet.take_terms(),
             warnings: sheet.take_warnings(),
+            doubts: self.env.world.dropout.warning(joined, left).into_iter().collect(),
             stopped_early: self.server.record.stopped_early,
             artifacts: sheet.take_artifacts(),
             client_scores: sheet.take_client_scores(),
@@ -183,6 +185,14 @@ impl Numbers<'_> {
             (name, (0..n_rounds).map(of_round).collect())
         };
         names.iter().enumerate().map(by_round).collect()
+    }
+
+    /// How often clients joined a round, and how often something found one dropped out.
+    fn attended(&self) -> (u64, u64) {
+        let accounts = self.accounts.iter().copied().flatten();
+        accounts.fold((0, 0), |(joined, left), account| {
+            (joined + account.rounds_joined, left + account.rounds_left)
+        })
     }
 
     /// The share of clients online at the end of each round, unless all always are.

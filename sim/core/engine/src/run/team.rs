@@ -7,6 +7,7 @@ use crate::agenda::Stop;
 use crate::core::{Account, Core, Releases};
 use crate::event::Outgoing;
 use crate::part::ClientPart;
+use crate::patience::Progress;
 use crate::privacy::{Prices, Spent};
 use crate::queue::EventKey;
 use crate::ranks::Ranks;
@@ -31,6 +32,7 @@ pub(super) struct Status {
     pub(super) n_noted: usize,
     /// The time of the last event taken.
     pub(super) now: SimTime,
+    pub(super) progress: Progress,
     pub(super) stop: Option<Stop>,
     /// What whoever runs wants.
     pub(super) pause: Pause,
@@ -56,6 +58,7 @@ impl Status {
         self.n_pending += other.n_pending;
         self.n_noted += other.n_noted;
         self.now = self.now.max(other.now);
+        self.progress = self.progress.with(other.progress);
         self.pause = self.pause.max(other.pause);
         let stops = [self.stop.take(), other.stop].into_iter().flatten();
         self.stop = stops.min_by_key(|(key, ..)| *key);
@@ -233,6 +236,9 @@ impl<S: Strategy> Run<'_, '_, S> {
                 .map(|notes| notes.len())
                 .sum(),
             now: self.now(),
+            progress: self
+                .cores()
+                .fold(self.progress_before, |all, core| all.with(core.progress)),
             stop: stops.min_by_key(|(key, ..)| *key).cloned(),
             server: ServerStatus {
                 finished_at: record.finished_at,

@@ -54,6 +54,8 @@ impl<S: Strategy> Run<'_, '_, S> {
         let Some(followed) = self.env.followed else {
             return;
         };
+        let notes = self.cores_mut().filter_map(|core| core.notes.as_mut());
+        notes.for_each(|notes| notes.end(over));
         for id in followed.clients() {
             if self.env.shares.is_here(Party::Client(id)) {
                 let (part, place) = self.env.shares.find(id);

@@ -30,6 +30,21 @@ impl DropoutSpec {
             false => SimTime::NEVER,
         }
     }
+
+    /// What to say of a run in which clients joined a round so many times, and dropped out of one
+    /// before they were done with it fewer times than [`prob`](Self::prob) says, by more than
+    /// chance explains.
+    pub(crate) fn warning(&self, joined: u64, left: u64) -> Option<String> {
+        let expected = self.prob * joined as f64;
+        let deviation = (expected * (1.0 - self.prob)).sqrt();
+        (expected - left as f64 > 3.0 * deviation + 0.5).then(|| {
+            format!(
+                "dropout.prob is {}, but clients dropped out of {left} of the {joined} rounds that they joined: the others were \
+                 done before the time in dropout.after_ms; help: lower dropout.after_ms",
+                self.prob
+            )
+        })
+    }
 }
 
 #[cfg(test)]
@@ -48,5 +63,31 @@ mod tests {
             .collect();
         assert!((880..1_120).contains(&left.len()), "{}", left.len());
         assert!(left.iter().all(|at| (10_000_005..20_000_005).contains(at)));
+    }
+
+    #[test]
+    fn fewer_than_stated_are_warned_of() {
+        let warning = |prob, joined, left| {
+            let spec = DropoutSpec {
+                prob,
+                ..DropoutSpec::default()
+            };
+            spec.warning(joined, left)
+        };
+        let none = warning(0.9, 300, 0).unwrap();
+        assert!(
+            none.starts_with("dropout.prob is 0.9, but clients dropped out of 0 of the 300 rounds"),
+            "{none}"
+        );
+        assert!(warning(0.1, 1_000, 50).is_some());
+        for (prob, joined, left) in [
+            (0.0, 100, 0),
+            (0.1, 1_000, 75),
+            (1.0, 10, 10),
+            (0.9, 0, 0),
+            (0.01, 30, 0),
+        ] {
+            assert_eq!(warning(prob, joined, left), None, "{prob} {joined} {left}");
+        }
     }
 }

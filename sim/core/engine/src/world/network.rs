@@ -17,9 +17,11 @@ pub struct Link {
 pub struct Verdict {
     /// Transmissions, the first included.
     pub attempts: u32,
-    /// When the one that succeeds reaches the receiver's access link, counted from the end of its
-    /// transmission by the sender; `None`: all were lost.
-    pub after: Option<SimSpan>,
+    /// Whether the last of them succeeds; else all were lost.
+    pub arrives: bool,
+    /// When that one reaches the receiver's access link, or else the sender gives up, counted from
+    /// the end of the transmissions by the sender.
+    pub after: SimSpan,
 }
 
 /// What a party's access link carries, each way.
@@ -71,7 +73,8 @@ impl Network for Ideal {
     fn verdict(&self, _: Link, _: Bytes, _: StreamName) -> Verdict {
         Verdict {
             attempts: 1,
-            after: Some(LEAST),
+            arrives: true,
+            after: LEAST,
         }
     }
 
@@ -113,7 +116,8 @@ pub struct Links {
     /// Maximum number of retransmissions of a lost message.
     #[component(default = 3, in = 0..=100)]
     pub max_retries: u32,
-    /// Delay before each retransmission.
+    /// Time after which the sender takes a transmission for lost. It repeats it then or, after the
+    /// last one, gives up.
     #[component(default = 200.0, in = 0..=1e9, unit = "ms")]
     pub retry_after_ms: f64,
 }
@@ -134,19 +138,19 @@ impl Network for Links {
         let mut rng = name.open();
         // Latency first, so that adding loss moves no latency of a first attempt.
         let latency = class.latency_ms.draw(&mut rng);
-        let mut attempts = 1;
+        let mut n_lost = 0;
         if class.loss_prob > 0.0 {
-            while unit(&mut rng) < class.loss_prob {
-                if attempts > self.max_retries {
-                    return Verdict { attempts, after: None };
-                }
-                attempts += 1;
+            while n_lost <= self.max_retries && unit(&mut rng) < class.loss_prob {
+                n_lost += 1;
             }
         }
-        let waited = SimSpan::from_millis(self.retry_after_ms) * u64::from(attempts - 1);
+        let arrives = n_lost <= self.max_retries;
+        let waited = SimSpan::from_millis(self.retry_after_ms) * u64::from(n_lost);
+        let last = SimSpan::from_millis(latency).max(LEAST);
         Verdict {
-            attempts,
-            after: Some(waited + SimSpan::from_millis(latency).max(LEAST)),
+            attempts: n_lost + u32::from(arrives),
+            arrives,
+            after: if arrives { waited + last } else { waited },
         }
     }
 
@@ -219,17 +223,22 @@ mod tests {
             },
             40_000,
         );
-        let lost = all.iter().filter(|verdict| verdict.after.is_none()).count() as f64 / 40_000.0;
+        let lost = all.iter().filter(|verdict| !verdict.arrives).count() as f64 / 40_000.0;
         assert!(
             (lost - 0.125).abs() < 4.0 * (0.125f64 * 0.875 / 40_000.0).sqrt(),
             "{lost}"
         );
         assert!(all.iter().all(|verdict| (1..=3).contains(&verdict.attempts)));
-        let second = all
-            .iter()
-            .find(|verdict| verdict.attempts == 2)
-            .and_then(|verdict| verdict.after);
-        assert_eq!(second, Some(SimSpan::from_millis(220.0)));
+        let after = |attempts, arrives| {
+            let of = |verdict: &&Verdict| (verdict.attempts, verdict.arrives) == (attempts, arrives);
+            all.iter().find(of).map(|verdict| verdict.after)
+        };
+        assert_eq!(after(2, true), Some(SimSpan::from_millis(220.0)));
+        assert_eq!(
+            after(3, false),
+            Some(SimSpan::from_millis(600.0)),
+            "the sender waits after the last, too"
+        );
     }
 
     #[test]

@@ -92,25 +92,21 @@ fn a_lossy_world_without_a_deadline_ends_its_rounds_at_the_same_instant_with_win
 }
 
 #[test]
-fn messages_that_take_longer_than_time_lasts_are_in_flight() {
-    for horizon in [SimSpan::FOREVER, SimSpan::from_secs(1e9)] {
-        let world = World {
-            network: Box::new(Endless),
-            horizon,
-            ..World::ideal()
-        };
-        let outcome = play(&RELAY, &world, Options::default());
-        let total = outcome.ledger.total();
-        assert_eq!((outcome.ledger.unbalanced(), total.in_flight), (None, total.sent));
-        // With a horizon the run ends there; without one, each round ends as soon as nothing can
-        // come any more.
-        let expected = if horizon == SimSpan::FOREVER {
-            (4, SimTime::ZERO)
-        } else {
-            (0, SimTime::ZERO + horizon)
-        };
-        assert_eq!((outcome.rounds.len(), outcome.end), expected);
-    }
+fn messages_that_take_longer_than_time_lasts_are_in_flight_at_the_horizon() {
+    let world = |horizon| World {
+        network: Box::new(Endless),
+        horizon,
+        ..World::ideal()
+    };
+    let horizon = SimSpan::from_secs(1e9);
+    let outcome = play(&RELAY, &world(horizon), Options::default());
+    let total = outcome.ledger.total();
+    assert_eq!((outcome.ledger.unbalanced(), total.in_flight), (None, total.sent));
+    assert_eq!((outcome.rounds.len(), outcome.end), (0, SimTime::ZERO + horizon));
+    // Without one, no round could ever end.
+    let error = try_play((&RELAY, 40), &world(SimSpan::FOREVER), 11, Options::default());
+    let error = error.err().unwrap().to_string();
+    assert!(error.contains("end the run before with horizon_s"), "{error}");
 }
 
 #[test]
@@ -128,7 +124,8 @@ fn a_round_whose_every_message_is_lost_ends_and_the_next_one_begins() {
         ..World::ideal()
     };
     let outcome = play(&RELAY, &world, Options::default());
-    assert_eq!(outcome.rounds.len(), 4);
+    // Each is sent four times, and the sender waits 200 ms after each.
+    assert_eq!((outcome.rounds.len(), outcome.end.as_secs()), (4, 3.2));
 }
 
 #[test]

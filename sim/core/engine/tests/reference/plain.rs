@@ -24,6 +24,8 @@ enum What {
         sent_at: SimTime,
         has_passed_link: bool,
     },
+    /// A lost message is given up.
+    Nothing,
 }
 
 struct Event {
@@ -66,6 +68,7 @@ pub(crate) struct Story {
 pub(crate) struct Plain<'a> {
     script: &'a Script,
     world: &'a World,
+    lookahead: SimSpan,
     streams: Streams,
     queue: BTreeMap<Key, Event>,
     people: Vec<Person>,
@@ -76,6 +79,9 @@ pub(crate) struct Plain<'a> {
     told: Vec<Told>,
     /// When the last event happened.
     now: SimTime,
+    /// When a message was delivered, work finished or a round ended for the last time.
+    progress: SimTime,
+    longest_wait: SimSpan,
 }
 
 /// Whom a trace follows: about half.
@@ -83,11 +89,18 @@ pub(crate) fn followed(n_clients: u32) -> Followed {
     Followed::new(n_clients, n_clients / 2 + 1)
 }
 
-/// Plays a script with `n_clients` clients.
-pub(crate) fn play(script: &Script, n_clients: u32, world: &World, seed: u64) -> Result<Story, RunError> {
+/// Plays a script with `n_clients` clients, where nothing arrives sooner than `lookahead` after it
+/// was sent.
+pub(crate) fn play(
+    script: &Script,
+    n_clients: u32,
+    (world, lookahead): (&World, SimSpan),
+    seed: u64,
+) -> Result<Story, RunError> {
     let mut plain = Plain {
         script,
         world,
+        lookahead,
         streams: Streams::new(seed),
         queue: BTreeMap::new(),
         people: (0..=n_clients).map(|_| Person::default()).collect(),
@@ -97,6 +110,8 @@ pub(crate) fn play(script: &Script, n_clients: u32, world: &World, seed: u64) ->
         followed: followed(n_clients),
         told: Vec::new(),
         now: SimTime::ZERO,
+        progress: SimTime::ZERO,
+        longest_wait: SimSpan::ZERO,
     };
     for party in (0..=n_clients).map(Party::from_index) {
         plain.people[party.index() as usize].rates = world.network.access(party, plain.streams);
@@ -110,10 +125,15 @@ pub(crate) fn play(script: &Script, n_clients: u32, world: &World, seed: u64) ->
 }
 
 impl Plain<'_> {
+    fn insert(&mut self, key: Key, event: Event) {
+        self.longest_wait = self.longest_wait.max(key.0 - self.now);
+        self.queue.insert(key, event);
+    }
+
     /// Puts an event that `from` causes into the queue.
     fn cause(&mut self, at: SimTime, from: Party, to: Party, round: Round, what: What) {
         let seq = self.next_seq(from);
-        self.queue.insert((at, from, seq), Event { to, round, what });
+        self.insert((at, from, seq), Event { to, round, what });
     }
 
     /// Has a trace tell of something in the lives of these two.
@@ -143,10 +163,6 @@ impl Plain<'_> {
         *n_caused - 1
     }
 
-    fn lookahead(&self) -> SimSpan {
-        self.world.network.lookahead()
-    }
-
     fn cell(&mut self, from: Party, to: Party, round: Round) -> &mut Cell {
         let way = Direction::between(from, to);
         let kind = ["up", "down", "peer"][way as usize];
@@ -158,9 +174,7 @@ impl Plain<'_> {
         let horizon = SimTime::ZERO + self.world.horizon;
         let mut when_quiet = None;
         loop {
-            let stop = self
-                .finished_at
-                .map_or(horizon, |at| horizon.min(at + self.lookahead()));
+            let stop = self.finished_at.map_or(horizon, |at| horizon.min(at + self.lookahead));
             // Once it has finished, the server hears nothing.
             let can_hear = |event: &Event| event.to != Party::Server || self.finished_at.is_none();
             let first = self
@@ -169,6 +183,15 @@ impl Plain<'_> {
                 .find(|(_, event)| can_hear(event))
                 .map(|(key, _)| *key);
             if let Some(key) = first.filter(|key| key.0 < stop) {
+                let until = self.progress + SimSpan::from_secs(30.0 * 24.0 * 3600.0) + self.longest_wait;
+                if key.0 >= until {
+                    return Err(RunError::Idle {
+                        since: self.progress,
+                        until,
+                        round: Round(self.round_ends.len() as u32),
+                        remedy: self.world.remedy(),
+                    });
+                }
                 self.now = key.0;
                 if let Some(event) = self.queue.remove(&key) {
                     self.handle(key, event)?;
@@ -185,7 +208,7 @@ impl Plain<'_> {
             // it waits for ever.
             let (round, never_due) = (Round(self.round_ends.len() as u32), self.queue.len());
             let caused = (self.people[0].n_caused, round);
-            if when_quiet.replace(caused) == Some(caused) {
+            if when_quiet.replace(caused) == Some(caused) || never_due > 0 {
                 return Err(RunError::Stalled {
                     remedy: self.world.remedy(),
                     at: self.now,
@@ -199,6 +222,9 @@ impl Plain<'_> {
 
     fn handle(&mut self, (at, from, seq): Key, mut event: Event) -> Result<(), RunError> {
         let (to, round) = (event.to, event.round);
+        if let What::Nothing = event.what {
+            return Ok(());
+        }
         if let Party::Client(id) = to {
             let joined = self.people[to.index() as usize].joined;
             let is_new = joined.is_none_or(|joined| round > joined);
@@ -230,6 +256,7 @@ impl Plain<'_> {
         let person = &mut self.people[to.index() as usize];
         let heard = match &mut event.what {
             What::Heard(heard) => *heard,
+            What::Nothing => return Ok(()),
             What::Message {
                 say, has_passed_link, ..
             } => {
@@ -240,7 +267,8 @@ impl Plain<'_> {
                         person.down_free = person.rates.down.through(person.down_free.max(at), Bytes(size.into()));
                     }
                     if person.down_free > at {
-                        self.queue.insert((person.down_free, from, seq), event);
+                        let through = person.down_free;
+                        self.insert((through, from, seq), event);
                         return Ok(());
                     }
                 }
@@ -249,6 +277,7 @@ impl Plain<'_> {
                 }
                 let life = say.life;
                 self.cell(from, to, round).delivered += 1;
+                self.progress = at;
                 self.tell_end(at, (from, seq, to), Fate::Delivered);
                 Heard::Message { from, life }
             }
@@ -268,7 +297,7 @@ impl Plain<'_> {
                 }
                 return Ok(());
             }
-            What::Heard(_) => {}
+            What::Heard(_) | What::Nothing => {}
             What::Message {
                 say,
                 sent_at,
@@ -280,7 +309,7 @@ impl Plain<'_> {
                     self.cell(from, to, round).dropped[why as usize] += 1;
                     self.tell_end(at, (from, seq, to), Fate::Dropped(why));
                     if let Absence::Tell { after } = policy {
-                        let told_at = (sent_at + after).max(at + self.lookahead());
+                        let told_at = (sent_at + after).max(at + self.lookahead);
                         self.cause(told_at, to, from, round, undelivered(from, to, &say, why));
                     }
                     return Ok(());
@@ -288,7 +317,7 @@ impl Plain<'_> {
             },
         }
         match until {
-            Some(until) => drop(self.queue.insert((until, from, seq), event)),
+            Some(until) => self.insert((until, from, seq), event),
             None => self.people[to.index() as usize].held.push((from, seq, event)),
         }
         Ok(())
@@ -322,27 +351,27 @@ impl Plain<'_> {
         let bytes = Bytes(attempts * (payload + header));
         person.up_free = person.rates.up.through(person.up_free.max(now), bytes);
         let departs = person.up_free;
-        let (at, to, what) = match (verdict.after, absence(say.policy)) {
-            (Some(after), _) => {
-                let what = What::Message {
-                    say,
-                    sent_at: now,
-                    has_passed_link: false,
-                };
-                ((departs + after).max(now + self.lookahead()), to, what)
-            }
-            (None, policy) => {
-                self.cell(from, to, round).dropped[DropReason::Loss as usize] += 1;
-                self.tell_end(now, (from, seq, to), Fate::Dropped(DropReason::Loss));
-                let Absence::Tell { after } = policy else { return };
-                (
-                    (now + after).max(departs),
-                    from,
-                    undelivered(from, to, &say, DropReason::Loss),
-                )
+        let due = departs + verdict.after;
+        let (at, to, what) = if verdict.arrives {
+            let what = What::Message {
+                say,
+                sent_at: now,
+                has_passed_link: false,
+            };
+            (due.max(now + self.lookahead), to, what)
+        } else {
+            // The sender waits for the last transmission as for the others.
+            self.cell(from, to, round).dropped[DropReason::Loss as usize] += 1;
+            self.tell_end(due, (from, seq, to), Fate::Dropped(DropReason::Loss));
+            match absence(say.policy) {
+                Absence::Tell { after } => {
+                    let what = undelivered(from, to, &say, DropReason::Loss);
+                    (due.max(now + after), from, what)
+                }
+                Absence::Wait | Absence::GiveUp => (due, from, What::Nothing),
             }
         };
-        self.queue.insert((at, from, seq), Event { to, round, what });
+        self.insert((at, from, seq), Event { to, round, what });
     }
 
     /// A party hears something, writes it down and does what its script says.
@@ -352,6 +381,9 @@ impl Plain<'_> {
             Party::Server => Round(self.round_ends.len() as u32),
             Party::Client(_) => event_round,
         };
+        if let Heard::Done { .. } = heard {
+            self.progress = at;
+        }
         let seen = &mut self.people[me.index() as usize].seen;
         let counter = seen.len() as u64;
         let draw = |round| number(self.streams.counted(DRAW, me, round, counter));
@@ -411,6 +443,7 @@ impl Plain<'_> {
                 (Act::Round { .. }, Party::Server) => {
                     self.tell_round(round, at);
                     self.round_ends.push(at);
+                    self.progress = at;
                     round = round.next();
                 }
                 (Act::Round { round: other }, _) => round = Round(other),
@@ -454,6 +487,9 @@ impl Plain<'_> {
         }
         for id in 1..self.people.len() as u32 {
             self.tell_return(ClientId(id - 1), over);
+        }
+        for told in &mut self.told {
+            told.at = told.at.min(over);
         }
         if self.round_ends.last().copied().unwrap_or(SimTime::ZERO) < end {
             self.tell_round(Round(self.round_ends.len() as u32), over);
