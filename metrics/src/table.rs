@@ -7,6 +7,8 @@
 
 use crate::ids::Direction;
 use crate::run_dir::canonical::present_column;
+use crate::words::visible;
+use std::borrow::Cow;
 use std::fmt;
 
 /// A finite number in its shortest form that reads back to the same bits, or `inf`, `-inf`, `nan`.
@@ -284,11 +286,16 @@ impl fmt::Display for TableError {
     }
 }
 
-/// The text of a table of `header` and `rows`.
+/// The text of a table of `header` and `rows`. Hidden characters are written as in a card.
 pub(crate) fn encode_cells<I: IntoIterator<Item = Vec<String>>>(header: &[impl AsRef<str>], rows: I) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let header = header.iter().map(|name| name.as_ref().to_owned()).collect();
-    for row in std::iter::once(header).chain(rows) {
+    for mut row in std::iter::once(header).chain(rows) {
+        for cell in &mut row {
+            if let Cow::Owned(shown) = visible(cell) {
+                *cell = shown;
+            }
+        }
         writer
             .write_record(&row)
             .expect("a Vec takes every byte, and every row has the header's length");

@@ -6,6 +6,7 @@
 
 use crate::scene::Point;
 use ab_glyph::{Font, FontRef, Glyph, OutlineCurve, ScaleFont, point};
+use folkmoot_metrics::words::visible;
 use std::sync::OnceLock;
 
 /// DejaVu Sans 2.37; its licence lies beside it.
@@ -108,13 +109,10 @@ pub(crate) fn outlines(text: &str, size: f64) -> (Vec<[Point; 3]>, f64) {
     (curves, width)
 }
 
-/// `text` without signs that no figure can show, cut with an ellipsis where it is wider than
+/// `text` with hidden characters written as in a card, cut with an ellipsis where it is wider than
 /// `limit`.
 pub(crate) fn fit(text: &str, size: f64, limit: f64) -> String {
-    let text: String = text
-        .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect();
+    let text = visible(text).into_owned();
     if width(&text, size) <= limit {
         return text;
     }
@@ -154,7 +152,7 @@ mod tests {
         assert_eq!(fit("ε = 1", 40.0, 1000.0), "ε = 1");
         let cut = fit("a very long label of an axis", 40.0, 200.0);
         assert!(cut.ends_with('…') && width(&cut, 40.0) <= 200.0);
-        assert_eq!(fit("a\nb", 40.0, 1000.0), "a\u{fffd}b");
+        assert_eq!(fit("a\nb", 40.0, 1000.0), "a\\nb");
     }
 
     #[test]

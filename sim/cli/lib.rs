@@ -101,6 +101,7 @@ pub mod prelude {
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use folkmoot_scenarios::text::meant;
+use std::borrow::Cow;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -122,8 +123,12 @@ fn refused(mut error: clap::Error, registry: &Registry) -> ExitCode {
         // What it suggests is to take the option for the name of a card.
         error.remove(ContextKind::Suggested);
     }
-    // With stderr closed there is nobody left to tell.
-    let _ = error.print();
+    let said = error.render().to_string();
+    match text::visible_lines(&said) {
+        // With stderr closed there is nobody left to tell.
+        Cow::Borrowed(_) => drop(error.print()),
+        Cow::Owned(shown) => output::warn(shown.trim_end()),
+    }
     if let Some(path) = path {
         output::warn(&format!(
             "help: fields of a card are set by --set, as in --set {path}=VALUE"

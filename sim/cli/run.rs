@@ -5,7 +5,7 @@ use crate::context::{self, Program};
 use crate::events;
 use crate::exit::Exit;
 use crate::headline::describe as describe_numbers;
-use crate::output::{print, warn};
+use crate::output::{print, print_json, warn};
 use crate::resume;
 use crate::reuse::{self, There};
 use crate::text;
@@ -167,7 +167,7 @@ pub(crate) fn say(
         }
     }
     match format {
-        Format::Json => print(&json(dir, report)),
+        Format::Json => print_json(&json(dir, report)),
         Format::Text if quiet => Ok(()),
         Format::Text => print(&describe(program, dir, run, report, (n_figures, all))),
     }
@@ -242,12 +242,11 @@ fn answer(scenario: &Scenario, report: &Report) -> String {
     }
 }
 
-fn json(dir: &Path, report: &Report) -> String {
-    let value = serde_json::json!({
+fn json(dir: &Path, report: &Report) -> serde_json::Value {
+    serde_json::json!({
         "dir": dir.to_string_lossy(),
         "fingerprint": report.fingerprint,
         "summary": report.summary,
         "warnings": report.warnings,
-    });
-    format!("{value:#}")
+    })
 }
