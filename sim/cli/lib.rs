@@ -143,6 +143,7 @@ fn refused(mut error: clap::Error, registry: &Registry) -> ExitCode {
 /// The program is called in its help, its completions and the commands that it prints as it was
 /// called itself.
 pub fn main(registry: Registry) -> ExitCode {
+    signals::outlive_file_limit();
     let called = std::env::args_os().next();
     let name = called.as_deref().and_then(|path| Path::new(path).file_stem());
     let name = name.map_or_else(|| "folkmoot".to_owned(), |name| name.to_string_lossy().into_owned());

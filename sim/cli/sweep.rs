@@ -71,6 +71,9 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
     } = SweepWriter::open(&dir)?.manifest().clone();
     // By its own word: a sweep that was killed after its last point has all of them, and no tables.
     if finished {
+        if crate::resume::draw_missing(&dir, engine.threads, say.quiet)? {
+            return Ok(());
+        }
         return Err(WriteError::Finished { path: dir }.into());
     }
     let source = Source::read(&dir.join(SCENARIO))?;
