@@ -399,6 +399,25 @@ pub(crate) fn warn_of_unknown_figures(dir: &Path) -> Result<(), Exit> {
     Ok(())
 }
 
+/// Warns of characters that figures cannot show.
+pub(crate) fn warn_of_lacking_glyphs(dir: &Path) -> Result<(), Exit> {
+    const MOST: usize = 8;
+    let lacking = folkmoot_plots::lacking_glyphs(dir)?;
+    if !lacking.is_empty() {
+        let named = |c: &char| format!("{c} (U+{:04X})", u32::from(*c));
+        let named: Vec<String> = lacking.iter().take(MOST).map(named).collect();
+        let more = match lacking.len().saturating_sub(MOST) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        crate::output::warn(&format!(
+            "warning: figures: their font (DejaVu Sans) has no glyph for {}{more}, and shows boxes; tables and pages have the text",
+            named.join(", ")
+        ));
+    }
+    Ok(())
+}
+
 /// Draws the figures of a run or sweep directory with as many threads, or all, and names the files.
 pub(crate) fn figures(dir: &Path, threads: Option<u16>, drawing: &Drawing) -> Result<Vec<PathBuf>, Exit> {
     let drawn = pool(n_threads(threads))?.install(|| match dir.join(SWEEP).is_file() {

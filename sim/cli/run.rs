@@ -164,6 +164,7 @@ pub(crate) fn say(
         // A card with a sweep may name its figures.
         if run.0.axes().is_empty() {
             context::warn_of_unknown_figures(dir)?;
+            context::warn_of_lacking_glyphs(dir)?;
         }
     }
     match format {

@@ -309,6 +309,7 @@ pub(crate) fn conclude(program: &Program, sweep: &SweepWriter, threads: Option<u
     warn_of_unknown_headlines(&result);
     if !quiet {
         context::warn_of_unknown_figures(dir)?;
+        context::warn_of_lacking_glyphs(dir)?;
     }
     match format {
         Format::Json => print_json(&json(dir, &result)),
