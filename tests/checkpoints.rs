@@ -5,7 +5,7 @@
 mod stops;
 mod strategies;
 
-use crate::support::{FOLKMOOT, TINY, TempDir, assert_same, files, result_of, run_args, tiny};
+use crate::support::{FOLKMOOT, TINY, TempDir, assert_same, files, not_run, result_of, run_args, tiny};
 use folkmoot_engine::prelude::{Options, SimTime};
 use folkmoot_engine::run::{Observer, Outcome, Pause, Saved};
 use folkmoot_graphs::DataDirs;
@@ -382,13 +382,12 @@ struct Disk(PathBuf);
 
 impl Disk {
     /// None, and a word about it, where none can be mounted.
-    #[allow(clippy::print_stdout, reason = "a test that tests nothing says so")]
     fn mount(dir: PathBuf, bytes: u32) -> Option<Self> {
         fs::create_dir_all(&dir).unwrap();
         let disk = Disk(dir);
         let is_mounted = disk.mount_with(&["-t", "tmpfs", "-o", &format!("size={bytes}"), "tmpfs"]);
         if !is_mounted {
-            println!("no file system can be mounted here: nothing is tested");
+            not_run("no file system can be mounted here, which needs root");
         }
         is_mounted.then_some(disk)
     }

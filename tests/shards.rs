@@ -1,6 +1,6 @@
 //! Sweeps that are stopped, killed, shared out among processes, and joined again.
 
-use crate::support::{Ended, FOLKMOOT, TINY, TempDir, assert_same, files, lay};
+use crate::support::{Ended, FOLKMOOT, TINY, TempDir, assert_same, files, lay, not_run};
 use crate::sweeps::{CARD, swept};
 use folkmoot_metrics::{RunDir, SweepDir};
 use std::collections::BTreeMap;
@@ -415,6 +415,7 @@ fn with_a_disk(temp: &TempDir, script: &str, args: &[&str]) -> Option<Ended> {
             return Some(Ended::of(&args, tried.unwrap()));
         }
     }
+    not_run("no file system can be mounted here, which needs root or namespaces of users");
     None
 }
 
