@@ -10,6 +10,8 @@
 //! - `{{#include FILE}}` brings a file of the repository, which is the only way for code in Rust;
 //!   `python` is run by `sim/python/tests`; `r` where there is an R.
 
+mod readme;
+
 use crate::support::{FOLKMOOT, TempDir, root};
 use std::collections::BTreeSet;
 use std::fs;
@@ -476,23 +478,6 @@ fn the_book_lists_the_algorithms_of_each_folder() {
         page += &format!("\nExamples, with their processor time:\n\n```sh,ignore\n{commands}```\n");
     }
     assert_generated(&source().join("algorithms.md"), &page);
-}
-
-/// The README's example prints what it shows, and has the figure that it shows.
-#[test]
-fn the_readme_shows_the_output_and_the_figure_of_its_example() {
-    let temp = TempDir::new();
-    let printed = temp.run(&["sweep", "fed-avg/algorithms", "--out", "sweep"]).done();
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let shown = fences(&readme);
-    let shown = shown.iter().find(|fence| fence.text.starts_with("$ ")).unwrap();
-    let lines: Vec<&str> = printed.lines().collect();
-    for line in shown.text.lines().skip(1).filter(|line| !line.is_empty()) {
-        assert!(lines.contains(&line), "the README shows {line:?}:\n{printed}");
-    }
-    let figures = temp.join("sweep/figures");
-    let figure = fs::read_to_string(figures.join("target-test-accuracy-0-9.svg")).unwrap();
-    assert_generated(&source().join("target.svg"), &figure);
 }
 
 const FOR_CONTRIBUTORS: [&str; 12] = [

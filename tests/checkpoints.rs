@@ -5,7 +5,7 @@
 mod stops;
 mod strategies;
 
-use crate::support::{FOLKMOOT, TempDir, assert_same, files, result_of, run_args};
+use crate::support::{FOLKMOOT, TINY, TempDir, assert_same, files, not_run, result_of, run_args, tiny};
 use folkmoot_engine::prelude::{Options, SimTime};
 use folkmoot_engine::run::{Observer, Outcome, Pause, Saved};
 use folkmoot_graphs::DataDirs;
@@ -157,11 +157,73 @@ fn begun(temp: &TempDir, card: &[&str], out: &str, more: &[&str], sign: &str) ->
 
 /// Stops a run by SIGTERM; its code, and what it said.
 fn stop(child: Child) -> (Option<i32>, String) {
+    send("TERM", &child);
+    end_of(child)
+}
+
+fn send(signal: &str, child: &Child) {
     let killed = Command::new("sh")
-        .args(["-c", &format!("kill -TERM {}", child.id())])
+        .args(["-c", &format!("kill -{signal} {}", child.id())])
         .status();
     assert!(killed.unwrap().success());
-    end_of(child)
+}
+
+#[test]
+fn a_run_whose_terminal_is_closed_saves_its_state_unless_it_was_started_to_go_on() {
+    let temp = TempDir::new();
+    let child = begun(&temp, LONG, "out", &[], "manifest.json");
+    send("HUP", &child);
+    let (code, said) = end_of(child);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("resume with: folkmoot resume out"), "{said}");
+    assert!(temp.join("out/checkpoint/state").is_file());
+    // As by nohup.
+    let args = run_args(SHORT, "on", &[]);
+    let script = "trap '' HUP; exec \"$0\" \"$@\"";
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", script, FOLKMOOT])
+        .args(args)
+        .current_dir(temp.path());
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    while !temp.join("on/manifest.json").exists() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    send("HUP", &child);
+    assert_eq!(end_of(child).0, Some(0));
+}
+
+#[test]
+fn a_run_or_sweep_that_was_killed_before_its_figures_gets_them() {
+    let temp = TempDir::new();
+    let dir = tiny().lay(&temp, "out");
+    let whole = files(&dir);
+    for left in [0, 1] {
+        for figure in TempDir::names_in(&dir.join("figures")).iter().skip(left) {
+            fs::remove_file(dir.join("figures").join(figure)).unwrap();
+        }
+        let said = temp.run(&["resume", "out"]).done();
+        assert!(said.contains("the results in out are complete"), "{said}");
+        assert_same(&files(&dir), &whole, "figures");
+    }
+    temp.run(&["resume", "out"])
+        .refused(&["is finished, so there is nothing to resume"]);
+    let sweep = [
+        "sweep",
+        TINY,
+        "--set",
+        "sweep.seeds=[1, 2]",
+        "--quiet",
+        "--out",
+        "sweep",
+    ];
+    temp.run(&sweep).done();
+    let whole = files(&temp.join("sweep"));
+    fs::remove_dir_all(temp.join("sweep/figures")).unwrap();
+    temp.run(&["resume", "sweep", "--quiet"]).done();
+    assert_same(&files(&temp.join("sweep")), &whole, "figures of a sweep");
+    temp.run(&["resume", "sweep"])
+        .refused(&["is finished, so there is nothing to resume"]);
 }
 
 fn end_of(child: Child) -> (Option<i32>, String) {
@@ -320,13 +382,12 @@ struct Disk(PathBuf);
 
 impl Disk {
     /// None, and a word about it, where none can be mounted.
-    #[allow(clippy::print_stdout, reason = "a test that tests nothing says so")]
     fn mount(dir: PathBuf, bytes: u32) -> Option<Self> {
         fs::create_dir_all(&dir).unwrap();
         let disk = Disk(dir);
         let is_mounted = disk.mount_with(&["-t", "tmpfs", "-o", &format!("size={bytes}"), "tmpfs"]);
         if !is_mounted {
-            println!("no file system can be mounted here: nothing is tested");
+            not_run("no file system can be mounted here, which needs root");
         }
         is_mounted.then_some(disk)
     }

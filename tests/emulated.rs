@@ -7,7 +7,7 @@
 //! hundred, so the cards are shortened, but no phase of any is left out;
 //! `tests/bench/speed.py bits` runs them at their own lengths, with both kinds of kernels.
 
-use crate::support::{TINY, TempDir, run_args};
+use crate::support::{TINY, TempDir, not_run, run_args};
 use crate::trials::{Trial, on_all_cores, trials};
 use folkmoot_metrics::RunDir;
 use std::process::{Command, Output};
@@ -15,10 +15,9 @@ use std::process::{Command, Output};
 const EMULATOR: &str = "qemu-x86_64";
 
 /// Runs the program on the emulated CPU in this folder; `None` where there is no emulator.
-#[allow(clippy::print_stdout, reason = "a test that compares nothing says so")]
 fn emulated(temp: &TempDir, args: &[&str]) -> Option<Output> {
     if Command::new(EMULATOR).arg("--version").output().is_err() {
-        println!("skipped: {EMULATOR} is not installed");
+        not_run(&format!("{EMULATOR} is not installed"));
         return None;
     }
     let mut command = Command::new(EMULATOR);

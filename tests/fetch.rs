@@ -9,6 +9,7 @@ use server::{Server, packed, reply, serve, sha256, zipped};
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Enough for several reads, and nothing twice.
@@ -490,6 +491,28 @@ fn redirects_are_followed_with_the_range_asked_for() {
 }
 
 #[test]
+fn a_socks_proxy_is_asked_as_told() {
+    for (by_option, variable) in [(true, "X"), (false, "ALL_PROXY"), (false, "HTTPS_PROXY")] {
+        let temp = TempDir::new();
+        let host = Server::serving(content());
+        let (address, n_led) = server::socks(&host.address);
+        let socks = format!("socks5://{address}");
+        pinned(&temp, &host, &content());
+        let more = if by_option {
+            &["--proxy", socks.as_str()] as &[&str]
+        } else {
+            &[]
+        };
+        fetch_with(&temp, more, &[(variable, &socks)]).done();
+        assert_eq!(n_led.load(Ordering::SeqCst), 1, "{variable}");
+        // Where no proxy is, the host is not asked directly.
+        fs::remove_dir_all(temp.join("d")).unwrap();
+        let nobody = fetch_with(&temp, &["--proxy", "socks5://127.0.0.1:1"], &[]);
+        assert_eq!((nobody.code, host.asked().len()), (Some(1), 1), "{nobody:#?}");
+    }
+}
+
+#[test]
 fn a_proxy_is_asked_as_told() {
     let through = |more: &[&str], variables: &[(&str, &str)]| {
         let temp = TempDir::new();
@@ -517,7 +540,10 @@ fn a_proxy_is_asked_as_told() {
     assert_eq!(through(&[], &[]), (false, true));
     let temp = TempDir::new();
     pinned(&temp, &Server::serving(content()), &content());
-    fetch_with(&temp, &["--proxy", "gopher://x"], &[]).refused(&["--proxy gopher://x", "write http://HOST:PORT"]);
+    fetch_with(&temp, &["--proxy", "gopher://x"], &[]).refused(&["--proxy gopher://x", "help: write http://HOST:PORT"]);
+    // One that cannot be read is not passed over.
+    let variables = [("HTTPS_PROXY", "gopher://x")];
+    fetch_with(&temp, &[], &variables).refused(&["HTTPS_PROXY gopher://x", "help: write http://HOST:PORT"]);
     // No password is said again.
     let ended = fetch_with(&temp, &["--proxy", "http://me:secret@127.0.0.1:1"], &[]);
     failed(

@@ -23,6 +23,7 @@ mod federated;
 #[cfg(feature = "fetch")]
 mod fetch;
 mod golden;
+mod hidden;
 mod inputs;
 mod journey;
 mod kept;

@@ -30,6 +30,14 @@ fn a_run_has_a_page_that_is_no_part_of_its_result() {
     temp.run(&["report", "out", "--threads", "1", "--out", "elsewhere/page.html"])
         .done();
     assert_eq!(self::page(&temp, "elsewhere/page.html"), page);
+    // Nothing that is there is overwritten.
+    temp.write("card.ron", "mine");
+    std::os::unix::fs::symlink("card.ron", temp.join("link")).unwrap();
+    for taken in ["card.ron", "link", "elsewhere", "elsewhere/page.html"] {
+        temp.run(&["report", "out", "--out", taken])
+            .refused(&[taken, "already exists and is never overwritten; choose another --out"]);
+    }
+    assert_eq!(self::page(&temp, "link"), "mine");
     let mut after = files(&temp.join("out"));
     after.remove("report.html").unwrap();
     assert_eq!(before, after);

@@ -1,6 +1,6 @@
 //! Sweeps that are stopped, killed, shared out among processes, and joined again.
 
-use crate::support::{Ended, FOLKMOOT, TINY, TempDir, assert_same, files, lay};
+use crate::support::{Ended, FOLKMOOT, TINY, TempDir, assert_same, files, lay, not_run};
 use crate::sweeps::{CARD, swept};
 use folkmoot_metrics::{RunDir, SweepDir};
 use std::collections::BTreeMap;
@@ -119,6 +119,14 @@ fn what_is_missing_is_made_and_what_is_finished_stays() {
     let ended = temp.run(&with(&["--only-missing"]));
     assert!(ended.stderr.contains("note: 0 of 6 runs made;"), "{ended:#?}");
     assert_same(&after, &files(&temp.join("out")), "nothing to do");
+    // A point whose summary is cut short is missing, too.
+    let cut = after
+        .keys()
+        .find(|name| name.starts_with("points/0003") && name.ends_with("/summary.json"));
+    temp.write(&format!("out/{}", cut.unwrap()), "{\"");
+    let ended = temp.run(&with(&["--only-missing"]));
+    assert!(ended.stderr.contains("note: 1 of 6 runs made;"), "{ended:#?}");
+    assert_same(&result_of(&temp, "out"), &without_timing(&swept().files), "cut short");
 }
 
 /// The card is the directory's own, and so is the command that its manifests name.
@@ -407,6 +415,7 @@ fn with_a_disk(temp: &TempDir, script: &str, args: &[&str]) -> Option<Ended> {
             return Some(Ended::of(&args, tried.unwrap()));
         }
     }
+    not_run("no file system can be mounted here, which needs root or namespaces of users");
     None
 }
 

@@ -1,6 +1,10 @@
 //! What the tests share: folders of their own, the program run to its end, and files compared.
 
+#[path = "not_run.rs"]
+mod not_run;
+
 use folkmoot_metrics::RunDir;
+pub(crate) use not_run::not_run;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -271,7 +275,11 @@ pub(crate) fn root() -> &'static Path {
 
 /// The real data that `FOLKMOOT_DATA` names, if it names any: tests of them are for who has them.
 pub(crate) fn real_data() -> Option<PathBuf> {
-    std::env::var_os("FOLKMOOT_DATA").map(PathBuf::from)
+    let data = std::env::var_os("FOLKMOOT_DATA").map(PathBuf::from);
+    if data.is_none() {
+        not_run("FOLKMOOT_DATA names no folder of real data");
+    }
+    data
 }
 
 /// Compares with a file below `tests/`, or writes it if `UPDATE_GOLDEN` is set.

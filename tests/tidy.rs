@@ -520,3 +520,41 @@ fn every_crate_denies_what_the_workspace_denies() {
     }
     assert!(Path::new(root()).join("Cargo.lock").is_file());
 }
+
+/// The program's licences ask for the notices of what is in it; `tests/licences.py` writes them.
+#[test]
+fn the_notices_of_third_parties_name_every_crate_of_the_lock() {
+    let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let lock = read("Cargo.lock");
+    let packages = lock
+        .split("[[package]]")
+        .filter(|package| package.contains("\nsource = "));
+    let field = |package: &str, name: &str| {
+        let line = package
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("{name} = \"")));
+        line.unwrap().trim_end_matches('"').to_owned()
+    };
+    let wanted: BTreeSet<String> = packages
+        .map(|package| format!("{} {}", field(package, "name"), field(package, "version")))
+        .collect();
+    let notices = read("LICENSES-THIRD-PARTY.md");
+    let lines = notices
+        .lines()
+        .filter_map(|line| line.strip_prefix("- ")?.split_once(", "));
+    let mut named = BTreeSet::new();
+    for (package, licences) in lines {
+        named.insert(package.to_owned());
+        for licence in licences.split(':').next().unwrap().split(" and ") {
+            assert!(
+                notices.contains(&format!("\n## {licence}\n\n```text\n")),
+                "{package}: no text of {licence}"
+            );
+        }
+    }
+    assert_eq!(named, wanted, "run `python3 tests/licences.py`");
+    // They go with what is given away.
+    assert!(read("Containerfile").contains("LICENSES-THIRD-PARTY.md"));
+    assert!(read("sim/python/pyproject.toml").contains("license-files = [\"LICENSES-THIRD-PARTY.md\"]"));
+    assert_eq!(read("sim/python/LICENSES-THIRD-PARTY.md"), notices);
+}

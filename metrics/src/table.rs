@@ -7,6 +7,8 @@
 
 use crate::ids::Direction;
 use crate::run_dir::canonical::present_column;
+use crate::words::visible;
+use std::borrow::Cow;
 use std::fmt;
 
 /// A finite number in its shortest form that reads back to the same bits, or `inf`, `-inf`, `nan`.
@@ -284,11 +286,26 @@ impl fmt::Display for TableError {
     }
 }
 
-/// The text of a table of `header` and `rows`.
+/// Whether a spreadsheet takes a cell for a formula, or would but for apostrophes before it. A
+/// number is none.
+fn is_formula(cell: &str) -> bool {
+    cell.trim_start_matches('\'').starts_with(|c| "=+-@".contains(c)) && cell.parse::<f64>().is_err()
+}
+
+/// The text of a table of `header` and `rows`. Hidden characters are written as in a card; a text
+/// that a spreadsheet would take for a formula has an apostrophe before it.
 pub(crate) fn encode_cells<I: IntoIterator<Item = Vec<String>>>(header: &[impl AsRef<str>], rows: I) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let header = header.iter().map(|name| name.as_ref().to_owned()).collect();
-    for row in std::iter::once(header).chain(rows) {
+    for mut row in std::iter::once(header).chain(rows) {
+        for cell in &mut row {
+            if let Cow::Owned(shown) = visible(cell) {
+                *cell = shown;
+            }
+            if is_formula(cell) {
+                cell.insert(0, '\'');
+            }
+        }
         writer
             .write_record(&row)
             .expect("a Vec takes every byte, and every row has the header's length");
@@ -298,6 +315,18 @@ pub(crate) fn encode_cells<I: IntoIterator<Item = Vec<String>>>(header: &[impl A
 
 /// A table's text as its header and its rows, each with the line it starts on.
 pub(crate) type Cells = (Vec<String>, Vec<(u64, csv::StringRecord)>);
+
+/// A record with the texts that were written, of which [`encode_cells`] may have changed some.
+fn plain(record: csv::StringRecord) -> csv::StringRecord {
+    let text = |cell: &str| cell.strip_prefix('\'').is_some_and(is_formula);
+    if !record.iter().any(text) {
+        return record;
+    }
+    let cells = record.iter().map(|cell| if text(cell) { &cell[1..] } else { cell });
+    let mut plain: csv::StringRecord = cells.collect();
+    plain.set_position(record.position().cloned());
+    plain
+}
 
 /// Splits a table's text into cells; every row has as many cells as the header.
 pub(crate) fn decode_cells(bytes: &[u8]) -> Result<Cells, TableError> {
@@ -314,7 +343,7 @@ pub(crate) fn decode_cells(bytes: &[u8]) -> Result<Cells, TableError> {
                 _ => error.to_string(),
             },
         })?;
-        Ok((record.position().map_or(1, csv::Position::line), record))
+        Ok((record.position().map_or(1, csv::Position::line), plain(record)))
     });
     let header = match rows.next() {
         Some(row) => row?.1.iter().map(str::to_owned).collect(),
@@ -369,6 +398,19 @@ mod tests {
     use super::*;
     use crate::records::{ClientRow, MessageRow, PartitionRow, PrivacyRow, RoundRow, ScoreRow};
     use proptest::prelude::*;
+
+    #[test]
+    fn a_text_that_a_spreadsheet_would_compute_has_an_apostrophe_and_is_read_without() {
+        let cells = [
+            "=1+1", "+a", "-x", "@b", "'=c", "''-d", "'e", "-1.5", "+2", "-inf", "-1e-3", "a=b", "",
+        ];
+        let header: Vec<String> = (0..cells.len()).map(|i| format!("c{i}")).collect();
+        let bytes = encode_cells(&header, [cells.map(str::to_owned).to_vec()]);
+        let line = "'=1+1,'+a,'-x,'@b,''=c,'''-d,'e,-1.5,+2,-inf,-1e-3,a=b,";
+        assert_eq!(String::from_utf8_lossy(&bytes).lines().nth(1), Some(line));
+        let (_, rows) = decode_cells(&bytes).unwrap();
+        assert_eq!(rows[0].1.iter().collect::<Vec<_>>(), cells);
+    }
 
     #[test]
     fn numbers_have_their_shortest_form() {
@@ -497,7 +539,8 @@ mod tests {
             prop_assert_eq!(back.len(), rows.len());
             for (a, b) in rows.iter().zip(&back) {
                 prop_assert!(same(a.value, b.value) && same(a.virtual_s, b.virtual_s));
-                prop_assert_eq!((a.round, &a.split, &a.metric, a.n), (b.round, &b.split, &b.metric, b.n));
+                let (split, metric) = (visible(&a.split), visible(&a.metric));
+                prop_assert_eq!((a.round, &*split, &*metric, a.n), (b.round, &*b.split, &*b.metric, b.n));
             }
             prop_assert_eq!(encode(&rows), encode(&back));
         }

@@ -1,8 +1,9 @@
-//! Numbers as people read them: the same in a terminal and on a page.
+//! Numbers and texts as people read them: the same in a terminal and on a page.
 
 use crate::curves::has_durations;
 use crate::estimate::{Estimate, Scale};
 use crate::metric::Unit;
+use std::borrow::Cow;
 
 /// A whole number with thin groups: 1234567 as `1 234 567`.
 pub fn count(n: u64) -> String {
@@ -81,6 +82,35 @@ pub fn last_part(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
 }
 
+/// Whether a terminal, a page or a scheduler may take a character for something else than text: a
+/// control character, a line separator or a directional mark (Unicode 17, `Bidi_Control`).
+pub fn is_hidden(c: char) -> bool {
+    let is_mark = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || is_mark
+}
+
+/// A user's text on one line: hidden characters as a card writes them, such as `\n` or `\u{1b}`.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    with_escapes(text, is_hidden)
+}
+
+/// The same for a text of several lines, which stay lines, with their tabs.
+pub fn visible_lines(text: &str) -> Cow<'_, str> {
+    with_escapes(text, |c| is_hidden(c) && !matches!(c, '\n' | '\t'))
+}
+
+fn with_escapes(text: &str, escapes: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.chars().any(&escapes) {
+        return Cow::Borrowed(text);
+    }
+    let escaped = |c: char| match c {
+        c if !escapes(c) => c.to_string(),
+        '\n' | '\r' | '\t' => c.escape_default().to_string(),
+        c => c.escape_unicode().to_string(),
+    };
+    Cow::Owned(text.chars().map(escaped).collect())
+}
+
 /// The number of this name with its unit.
 pub fn measured(name: &str, x: f64, unit: Unit) -> String {
     // The clock of an ideal network counts hops.
@@ -95,6 +125,16 @@ pub fn measured(name: &str, x: f64, unit: Unit) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_text_is_written_as_in_a_card() {
+        let hostile = "\u{1b}[2J\u{7}\0\u{9b}a\tb\nc\r\u{202e}gnp\u{2066}\u{200f}\u{61c}\u{2028}é算👩\u{200d}💻";
+        let shown =
+            "\\u{1b}[2J\\u{7}\\u{0}\\u{9b}a\\tb\\nc\\r\\u{202e}gnp\\u{2066}\\u{200f}\\u{61c}\\u{2028}é算👩\u{200d}💻";
+        assert_eq!(visible(hostile), shown);
+        assert_eq!(visible_lines("a\tb\nc\r\u{1b}"), "a\tb\nc\\r\\u{1b}");
+        assert!(matches!(visible("plain: “text”"), Cow::Borrowed(_)));
+    }
 
     #[test]
     fn numbers_read_well() {

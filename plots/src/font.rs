@@ -6,6 +6,8 @@
 
 use crate::scene::Point;
 use ab_glyph::{Font, FontRef, Glyph, OutlineCurve, ScaleFont, point};
+use folkmoot_metrics::words::visible;
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 /// DejaVu Sans 2.37; its licence lies beside it.
@@ -17,6 +19,12 @@ pub(crate) const LEADING: f64 = 1.3;
 fn font() -> &'static FontRef<'static> {
     static FONT: OnceLock<FontRef<'static>> = OnceLock::new();
     FONT.get_or_init(|| FontRef::try_from_slice(BYTES).expect("the font shipped with the crate is a valid one"))
+}
+
+/// The characters of `text` that the font lacks, each once; figures show boxes in their place.
+pub(crate) fn lacking(text: &str) -> BTreeSet<char> {
+    let is_lacking = |c: &char| !c.is_whitespace() && font().glyph_id(*c).0 == 0;
+    visible(text).chars().filter(is_lacking).collect()
 }
 
 /// Scales so that `size` is that of an em, as in CSS.
@@ -108,13 +116,10 @@ pub(crate) fn outlines(text: &str, size: f64) -> (Vec<[Point; 3]>, f64) {
     (curves, width)
 }
 
-/// `text` without signs that no figure can show, cut with an ellipsis where it is wider than
+/// `text` with hidden characters written as in a card, cut with an ellipsis where it is wider than
 /// `limit`.
 pub(crate) fn fit(text: &str, size: f64, limit: f64) -> String {
-    let text: String = text
-        .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect();
+    let text = visible(text).into_owned();
     if width(&text, size) <= limit {
         return text;
     }
@@ -154,7 +159,13 @@ mod tests {
         assert_eq!(fit("ε = 1", 40.0, 1000.0), "ε = 1");
         let cut = fit("a very long label of an axis", 40.0, 200.0);
         assert!(cut.ends_with('…') && width(&cut, 40.0) <= 200.0);
-        assert_eq!(fit("a\nb", 40.0, 1000.0), "a\u{fffd}b");
+        assert_eq!(fit("a\nb", 40.0, 1000.0), "a\\nb");
+    }
+
+    #[test]
+    fn what_the_font_lacks_is_known() {
+        assert_eq!(lacking("Zürich ε ↑ ± Київ naïve\n"), BTreeSet::new());
+        assert_eq!(lacking("算法 算 x"), BTreeSet::from(['算', '法']));
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub use dataset::DatasetPicture;
 pub use draw::Look;
 use figure::Figure;
 use folkmoot_metrics::figures::{TableFigure, figures_called, is_called, present};
-use folkmoot_metrics::run_dir::{FIGURES, write_whole};
+use folkmoot_metrics::run_dir::{FIGURES, Manifest, write_whole};
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{ReadError, RunDir, SweepDir, WriteError};
 use rayon::prelude::*;
@@ -237,6 +237,27 @@ pub fn unknown_figures(dir: &Path) -> Result<Vec<String>, PlotError> {
     };
     let fits = |wanted: &String| figures.iter().any(|figure| is_called(&figure.name, present(wanted)));
     Ok(named.into_iter().filter(|wanted| !fits(wanted)).collect())
+}
+
+/// The characters in the texts of a card, such as its question and its arms, that no figure of the
+/// run or sweep directory `dir` can show, since the font lacks them.
+///
+/// # Errors
+///
+/// [`PlotError::Read`] when `dir` is neither, or is damaged.
+pub fn lacking_glyphs(dir: &Path) -> Result<Vec<char>, PlotError> {
+    let texts: Vec<String> = match dir.join(SWEEP).is_file() {
+        false => {
+            let Manifest { name, question, .. } = RunDir::open(dir)?.manifest;
+            vec![name, question]
+        }
+        true => {
+            let manifest = SweepDir::open(dir)?.manifest;
+            let values = manifest.axes.into_iter().flat_map(|axis| axis.values);
+            values.chain([manifest.name, manifest.question]).collect()
+        }
+    };
+    Ok(font::lacking(&texts.concat()).into_iter().collect())
 }
 
 /// All figures of a sweep.

@@ -108,7 +108,6 @@ fn escaped(text: &str) -> String {
         '<' => "&lt;".to_owned(),
         '>' => "&gt;".to_owned(),
         '"' => "&quot;".to_owned(),
-        c if c.is_control() => "\u{fffd}".to_owned(),
         c => c.to_string(),
     };
     text.chars().map(sign).collect()

@@ -1,5 +1,7 @@
 //! A figure as a list of shapes, laid out once and rendered twice, as SVG and as PNG.
 
+use folkmoot_metrics::words::visible;
+
 /// A colour, red, green and blue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Color(pub(crate) u8, pub(crate) u8, pub(crate) u8);
@@ -149,13 +151,13 @@ impl Scene {
             size,
             upwards: false,
             color,
-            text: text.into(),
+            text: visible(&text.into()).into_owned(),
         });
     }
 
     /// Text that reads from below.
     pub(crate) fn text_upwards(&mut self, at: Point, size: f64, text: impl Into<String>) {
-        let (anchor, text) = (Anchor::Middle, text.into());
+        let (anchor, text) = (Anchor::Middle, visible(&text.into()).into_owned());
         self.shapes.push(Shape::Text {
             at,
             anchor,

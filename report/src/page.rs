@@ -3,6 +3,7 @@
 use crate::parts;
 use askama::Template;
 use folkmoot_metrics::table::number_text;
+use folkmoot_metrics::words::visible_lines;
 use folkmoot_plots::Picture;
 
 /// Rows of a table that a page shows at most; the file behind it has them all.
@@ -175,7 +176,9 @@ impl Page {
         self.markup()
     }
 
+    /// Hidden characters, which only a card or a file can have brought, are written as in a card.
     fn markup(&self) -> String {
-        self.render().expect("a template of plain texts always has a text")
+        let markup = self.render().expect("a template of plain texts always has a text");
+        visible_lines(&markup).into_owned()
     }
 }

@@ -1,6 +1,7 @@
 //! Cards by the path of a file or by the name that a program has for them.
 
 use crate::text::{Problems, Source, suggest};
+use folkmoot_metrics::words::visible;
 use std::path::Path;
 
 /// A card by the path of a file or the name of one of `shipped`, and what to call it.
@@ -14,8 +15,8 @@ pub fn find(card: &str, shipped: &[(&str, &str)]) -> Result<(String, Source), Pr
     if path.exists() && !path.is_dir() {
         let name = path
             .file_stem()
-            .map_or_else(|| card.to_owned(), |stem| stem.to_string_lossy().into_owned());
-        return Ok((name, Source::read(path)?));
+            .map_or_else(|| card.into(), |stem| stem.to_string_lossy());
+        return Ok((visible(&name).into_owned(), Source::read(path)?));
     }
     if path.is_dir() && !shipped.iter().any(|(name, _)| *name == card) {
         let why = "is a folder, not a card; to run a result again, give the scenario.ron in it";

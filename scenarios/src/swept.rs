@@ -9,6 +9,7 @@ use crate::text::{
     is_part, maps_of, quoted_part, suggest,
 };
 use folkmoot_metrics::Axis;
+use folkmoot_metrics::words::visible;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What tables and `sweep.json` call the arms, in the place of a path.
@@ -106,9 +107,11 @@ impl Swept {
 
     /// Where a value stands in the card, as a problem begins that is there.
     pub(crate) fn place(&self, card: &Source, choice: usize) -> String {
-        let path = match self.is_arms() {
-            true => format!("sweep.arms.{}", quoted_part(&self.names[choice])),
-            false => format!("sweep.axes.{}.{choice}", quoted_part(&self.path)),
+        let arms = maps_of(card, "sweep.arms");
+        let path = match (self.is_arms(), arms.get(choice)) {
+            (true, Some((name, _))) => format!("sweep.arms.{}", quoted_part(name)),
+            (true, None) => "sweep.arms".to_owned(),
+            (false, _) => format!("sweep.axes.{}.{choice}", quoted_part(&self.path)),
         };
         let mut place = Problems::new(card);
         place.push_at(&path, "");
@@ -179,17 +182,17 @@ pub(crate) fn read(source: &Source, file: &SweepFile, problems: &mut Problems) -
     }
     let mut all = Vec::with_capacity(axes.len() + 1);
     if !arms.is_empty() {
-        let (names, values) = arms.into_iter().unzip();
+        let (names, values): (Vec<String>, _) = arms.into_iter().unzip();
         all.push(Swept {
             path: ARM.to_owned(),
             values,
-            names,
+            names: names.iter().map(|name| shown(name)).collect(),
             with: None,
         });
     }
     for (path, values) in axes {
-        let names = match file.names.get(&path) {
-            Some(names) => names.clone(),
+        let names: Vec<String> = match file.names.get(&path) {
+            Some(names) => names.iter().map(|name| visible(name).into_owned()).collect(),
             None => values.iter().map(|value| on_one_line(value)).collect(),
         };
         if let Some(name) = first_twice(&names).filter(|_| !file.names.contains_key(&path)) {
@@ -217,7 +220,7 @@ fn check_arms(arms: &[Entry], axes: &[(String, Vec<String>)]) -> Vec<(String, St
             refuse("the name of an arm must be a line of text".to_owned());
         }
         for (other, known) in &arms[..i] {
-            match (other == name, known == settings) {
+            match (shown(other) == shown(name), known == settings) {
                 (true, _) => refuse("there are two arms of this name".to_owned()),
                 (false, true) => refuse(format!("is the same as the arm {other:?}")),
                 (false, false) => {}
@@ -273,7 +276,13 @@ fn leader(
 
 /// A value that is written over several lines, as a table can show it.
 fn on_one_line(value: &str) -> String {
-    value.split_whitespace().collect::<Vec<_>>().join(" ")
+    visible(&value.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+}
+
+/// The name of an arm, whose text is that of the card between the quotes, as tables show it.
+fn shown(name: &str) -> String {
+    let read = ron::from_str::<String>(&format!("\"{name}\"")).unwrap_or_else(|_| name.to_owned());
+    visible(&read).into_owned()
 }
 
 /// The first text that stands in the list before.

@@ -46,6 +46,8 @@ mod synonyms;
 mod tests;
 mod tree;
 
+use folkmoot_metrics::words::visible;
+
 pub use axes::{AxisError, Entry, MAX_AXES, MAX_POINTS, axes_of, check_axes, check_points, maps_of};
 pub(crate) use axes::{check_setting, is_part};
 pub use differences::{Difference, differences};
@@ -67,22 +69,16 @@ const MAX_QUOTE: usize = 48;
 /// One message is cut to this many characters.
 const MAX_MESSAGE: usize = 400;
 
-/// `text` in backticks, on one line, without control characters and cut to a bounded length.
+/// `text` in backticks, on one line, without hidden characters and cut to a bounded length.
 fn quote(text: &str) -> String {
     format!("`{}`", clip(text, MAX_QUOTE))
 }
 
-/// `text` on one line, without control characters and with at most `max` characters.
+/// `text` on one line, without hidden characters and with at most `max` characters.
 fn clip(text: &str, max: usize) -> String {
-    // Directional marks could make a terminal show another text than the file holds.
-    let is_hidden =
-        |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
-    let visible = |c: char| match c {
-        '\n' | '\r' | '\t' => ' ',
-        c if c.is_control() || is_hidden(c) => '\u{fffd}',
-        c => c,
-    };
-    let mut clipped: String = text.chars().take(max).map(visible).collect();
+    let blank = |c: char| if c.is_ascii_whitespace() { ' ' } else { c };
+    let clipped: String = text.chars().take(max).map(blank).collect();
+    let mut clipped = visible(&clipped).into_owned();
     if text.chars().nth(max).is_some() {
         clipped.push('…');
     }

@@ -3,7 +3,7 @@
 use crate::args::{AuditArgs, Format};
 use crate::context::{self, Program};
 use crate::exit::Exit;
-use crate::output::{print, warn};
+use crate::output::{print, print_json, warn};
 use crate::text::{counted, table};
 use crate::watch::bar;
 use folkmoot_metrics::key::is_reference;
@@ -105,7 +105,7 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
         record(program, folder, &audited, &evidence, &wanted)?;
     }
     match args.out.say.format {
-        Format::Json => print(&json(&audited)),
+        Format::Json => print_json(&json(&audited)),
         Format::Text => {
             if !args.out.say.quiet {
                 audited
@@ -385,7 +385,7 @@ fn counted_verdicts(audited: &[Audited]) -> String {
     table(&header, &rows, 1)
 }
 
-fn json(audited: &[Audited]) -> String {
+fn json(audited: &[Audited]) -> serde_json::Value {
     let claims = audited.iter().flat_map(|one| {
         one.rows().map(|(claim, finding)| {
             serde_json::json!({
@@ -406,5 +406,5 @@ fn json(audited: &[Audited]) -> String {
             })
         })
     });
-    serde_json::Value::Array(claims.collect()).to_string()
+    serde_json::Value::Array(claims.collect())
 }

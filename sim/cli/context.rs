@@ -3,6 +3,7 @@
 use crate::args::{CardArgs, DataArgs, EngineArgs};
 use crate::exit::Exit;
 use crate::output::warn;
+use crate::text::is_hidden;
 use folkmoot_engine::prelude::Options;
 use folkmoot_engine::ranks::{Ranks, agree};
 use folkmoot_graphs::DataDirs;
@@ -201,12 +202,7 @@ fn card_of(command: &str) -> Option<String> {
         "flower" => rest.split_once(" --environment ")?.1,
         _ => return None,
     };
-    let Some(inner) = rest.strip_prefix('\'') else {
-        return Some(rest.split(' ').next().unwrap_or_default().to_owned());
-    };
-    // A quote within is written as four characters.
-    let whole = inner.replace(r"'\''", "\0");
-    Some(whole.split('\'').next()?.replace('\0', "'"))
+    Some(unquoted(rest))
 }
 
 /// The same for a run that there is: with its own program, too.
@@ -310,13 +306,52 @@ pub(crate) fn words(program: &Program, verb: &str, card: &CardArgs, seed: Option
     words
 }
 
-/// A word as a shell takes it.
+/// What a hidden character of a word stands between, in octal.
+const PRINTED: (&str, &str) = (r#"'"$(printf '"#, r#"')"'"#);
+
+/// A word as a shell takes it. Hidden characters other than line ends and tabs, which a terminal
+/// would obey, are printed by a command in it.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-=+:,".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
     }
+    let written = |c: char| match c {
+        '\'' => r"'\''".to_owned(),
+        '\n' | '\t' => c.to_string(),
+        c if is_hidden(c) => {
+            let bytes = c.to_string().into_bytes();
+            let octal: String = bytes.iter().map(|byte| format!("\\{byte:03o}")).collect();
+            format!("{}{octal}{}", PRINTED.0, PRINTED.1)
+        }
+        c => c.to_string(),
+    };
+    format!("'{}'", word.chars().map(written).collect::<String>())
+}
+
+/// The word at the start of a command, as [`quoted`] wrote it.
+fn unquoted(command: &str) -> String {
+    let Some(mut rest) = command.strip_prefix('\'') else {
+        return command.split(' ').next().unwrap_or_default().to_owned();
+    };
+    let mut word = Vec::new();
+    loop {
+        if let Some((octal, after)) = rest.strip_prefix(PRINTED.0).and_then(|rest| rest.split_once(PRINTED.1)) {
+            let bytes = octal.split('\\').filter_map(|byte| u8::from_str_radix(byte, 8).ok());
+            word.extend(bytes);
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix(r"'\''") {
+            word.push(b'\'');
+            rest = after;
+        } else {
+            let Some(c) = rest.chars().next().filter(|&c| c != '\'') else {
+                break;
+            };
+            word.extend(c.to_string().bytes());
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    String::from_utf8_lossy(&word).into_owned()
 }
 
 /// The directory to make: as asked, or the first free one for this name.
@@ -364,6 +399,25 @@ pub(crate) fn warn_of_unknown_figures(dir: &Path) -> Result<(), Exit> {
     Ok(())
 }
 
+/// Warns of characters that figures cannot show.
+pub(crate) fn warn_of_lacking_glyphs(dir: &Path) -> Result<(), Exit> {
+    const MOST: usize = 8;
+    let lacking = folkmoot_plots::lacking_glyphs(dir)?;
+    if !lacking.is_empty() {
+        let named = |c: &char| format!("{c} (U+{:04X})", u32::from(*c));
+        let named: Vec<String> = lacking.iter().take(MOST).map(named).collect();
+        let more = match lacking.len().saturating_sub(MOST) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        crate::output::warn(&format!(
+            "warning: figures: their font (DejaVu Sans) has no glyph for {}{more}, and shows boxes; tables and pages have the text",
+            named.join(", ")
+        ));
+    }
+    Ok(())
+}
+
 /// Draws the figures of a run or sweep directory with as many threads, or all, and names the files.
 pub(crate) fn figures(dir: &Path, threads: Option<u16>, drawing: &Drawing) -> Result<Vec<PathBuf>, Exit> {
     let drawn = pool(n_threads(threads))?.install(|| match dir.join(SWEEP).is_file() {
@@ -385,7 +439,13 @@ mod tests {
 
     #[test]
     fn the_card_of_a_command_is_the_word_that_was_quoted() {
-        for card in ["c.ron", "cards/my card.ron", "it's.ron", "fed-avg/small"] {
+        for card in [
+            "c.ron",
+            "cards/my card.ron",
+            "it's.ron",
+            "a\u{1b}[31m\u{202e}\nb\r.ron",
+            "fed-avg/small",
+        ] {
             let command = format!("folkmoot run {} --seed 3", quoted(card));
             assert_eq!(card_of(&command).as_deref(), Some(card));
             let command = format!("folkmoot flower app --environment {} --clients 3", quoted(card));

@@ -1,6 +1,7 @@
 //! How the program ends, and what it says then.
 
 use crate::output::styled;
+use crate::text::visible_lines;
 use folkmoot_engine::prelude::RunError;
 use folkmoot_metrics::run_dir::CheckpointError;
 use folkmoot_plots::PlotError;
@@ -21,7 +22,7 @@ impl Exit {
     pub(crate) fn failed(message: impl Into<String>) -> Self {
         Exit {
             code: 1,
-            message: message.into(),
+            message: visible_lines(&message.into()).into_owned(),
         }
     }
 
@@ -29,13 +30,15 @@ impl Exit {
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Exit {
             code: 2,
-            message: message.into(),
+            message: visible_lines(&message.into()).into_owned(),
         }
     }
 
     /// Problems of a card, with the lines they stand on.
     pub(crate) fn problems(problems: &Problems) -> Self {
-        Exit::usage(problems.report(anstream::stderr().current_choice() != anstream::ColorChoice::Never))
+        // Without hidden characters but for those of its colours.
+        let message = problems.report(anstream::stderr().current_choice() != anstream::ColorChoice::Never);
+        Exit { code: 2, message }
     }
 
     /// A scenario without a result, and the command that repeats it.
@@ -57,13 +60,13 @@ impl Exit {
 
     /// The same end with something said before it.
     pub(crate) fn after(mut self, text: &str) -> Self {
-        self.message = format!("{text}\n{}", self.message);
+        self.message = format!("{}\n{}", visible_lines(text), self.message);
         self
     }
 
     /// The same end with something said behind it.
     pub(crate) fn followed(mut self, text: &str) -> Self {
-        self.message = format!("{}\n{text}", self.message.trim_end());
+        self.message = format!("{}\n{}", self.message.trim_end(), visible_lines(text));
         self
     }
 

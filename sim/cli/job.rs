@@ -2,6 +2,8 @@
 
 use crate::args::Scheduler;
 use crate::context::quoted;
+use crate::output;
+use crate::text::{counted, visible};
 
 /// What is to be done, by whoever does it.
 pub(crate) struct Job<'a> {
@@ -42,7 +44,7 @@ impl Job<'_> {
              #SBATCH --signal=B:TERM@60\n\
              exec {}\n",
             self.what(),
-            self.merge(),
+            self.merge_said(),
             self.label(),
             self.shell(&format!("auto/{n}")),
         )
@@ -58,7 +60,7 @@ impl Job<'_> {
              exec hq submit --name {} --array 1-{n} --cpus {threads} --stdout none --stderr none \\\n    \
              {}\n",
             self.what(),
-            self.merge(),
+            self.merge_said(),
             self.label(),
             self.shell(&format!("auto/{n}")),
         )
@@ -98,7 +100,7 @@ impl Job<'_> {
              cpu: {}\n          volumeMounts:\n            - name: sweep\n              mountPath: /sweep\n      \
              volumes:\n        - name: sweep\n          persistentVolumeClaim:\n            claimName: CLAIM\n",
             self.what(),
-            self.merge(),
+            self.merge_said(),
             self.label(),
             words.join("\n"),
             self.threads,
@@ -109,13 +111,18 @@ impl Job<'_> {
         let (n_points, n_shards) = (self.n_points, self.n_shards);
         format!(
             "{} of {} in {n_shards} shards",
-            crate::text::counted(n_points, "point"),
-            self.name
+            counted(n_points, "point"),
+            visible(self.name)
         )
     }
 
     fn merge(&self) -> String {
         format!("{} merge {}", quoted(&self.words[0]), quoted(&self.out))
+    }
+
+    /// The same in a comment, of which no line can leave.
+    fn merge_said(&self) -> String {
+        visible(&self.merge()).into_owned()
     }
 
     /// The words of the command that makes one shard.
@@ -143,5 +150,5 @@ impl Job<'_> {
 
 /// A text as JSON, and so YAML, writes it.
 fn json(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    output::json(&serde_json::Value::from(text).to_string())
 }

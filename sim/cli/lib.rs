@@ -101,6 +101,7 @@ pub mod prelude {
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use folkmoot_scenarios::text::meant;
+use std::borrow::Cow;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -122,8 +123,12 @@ fn refused(mut error: clap::Error, registry: &Registry) -> ExitCode {
         // What it suggests is to take the option for the name of a card.
         error.remove(ContextKind::Suggested);
     }
-    // With stderr closed there is nobody left to tell.
-    let _ = error.print();
+    let said = error.render().to_string();
+    match text::visible_lines(&said) {
+        // With stderr closed there is nobody left to tell.
+        Cow::Borrowed(_) => drop(error.print()),
+        Cow::Owned(shown) => output::warn(shown.trim_end()),
+    }
     if let Some(path) = path {
         output::warn(&format!(
             "help: fields of a card are set by --set, as in --set {path}=VALUE"
@@ -138,6 +143,7 @@ fn refused(mut error: clap::Error, registry: &Registry) -> ExitCode {
 /// The program is called in its help, its completions and the commands that it prints as it was
 /// called itself.
 pub fn main(registry: Registry) -> ExitCode {
+    signals::outlive_file_limit();
     let called = std::env::args_os().next();
     let name = called.as_deref().and_then(|path| Path::new(path).file_stem());
     let name = name.map_or_else(|| "folkmoot".to_owned(), |name| name.to_string_lossy().into_owned());

@@ -57,20 +57,66 @@ pub(crate) fn new(args: &NewArgs) -> Result<(), Exit> {
     ))
 }
 
+/// Keywords of Rust, strict and reserved (The Rust Reference, section Keywords).
+const KEYWORDS: [&str; 52] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
+    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod",
+    "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true",
+    "try", "type", "typeof", "union", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+/// Crates that every program has, folders of Cargo's and files of Windows.
+const TAKEN: [&str; 15] = [
+    "alloc",
+    "aux",
+    "build",
+    "con",
+    "core",
+    "deps",
+    "examples",
+    "incremental",
+    "nul",
+    "prn",
+    "proc-macro",
+    "serde",
+    "std",
+    "syn",
+    "test",
+];
+
 /// What Cargo takes as the name of a package and a program, and Rust, in capitals, as that of a
-/// type.
+/// type that the example does not use.
 fn check(name: &str) -> Result<(), Exit> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let is_word = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_plain);
-    let is_taken =
-        name.starts_with("folkmoot") || ["build", "deps", "examples", "incremental", "serde", "test"].contains(&name);
-    match is_word && !is_taken && !name.ends_with('-') && name.len() <= 64 {
-        true => Ok(()),
-        false => Err(Exit::usage(format!(
-            "error: {name:?} cannot be the name of a crate here: give small letters, digits and hyphens, a letter first, 64 at most, none \
-             of Cargo's and Folkmoot's own names; as in my-strategy"
-        ))),
-    }
+    let (strategy, taken) = (strategy(name), TAKEN.contains(&name) || name.starts_with("folkmoot"));
+    let is_word_of_code = |word: &str| word == strategy && word != "Rumour";
+    let why = match () {
+        () if !is_word || name.ends_with('-') || name.len() > 64 => {
+            "give small letters, digits and hyphens, a letter first, 64 at most".to_owned()
+        }
+        () if KEYWORDS.contains(&name) => "it is a keyword of Rust".to_owned(),
+        () if taken => "it is a name of Rust's, Cargo's or Folkmoot's own".to_owned(),
+        () if CODE
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .any(is_word_of_code) =>
+        {
+            format!("an algorithm called {strategy} would hide another type of that name")
+        }
+        () => return Ok(()),
+    };
+    Err(Exit::usage(format!(
+        "error: {name:?} cannot be the name of a crate here: {why}; choose another, as in my-strategy"
+    )))
+}
+
+/// The name of the algorithm: that of the crate in capitals.
+fn strategy(name: &str) -> String {
+    let capital = |part: &str| {
+        let mut letters = part.chars();
+        let first = letters.next().map(|first| first.to_ascii_uppercase());
+        first.into_iter().chain(letters).collect::<String>()
+    };
+    name.split('-').map(capital).collect()
 }
 
 fn manifest(name: &str, checkout: &str, workspace: &str) -> String {
@@ -91,17 +137,7 @@ fn profiles(manifest: &str) -> &str {
 /// The example under another name: that of the program and card, and in capitals that of the
 /// strategy.
 fn renamed(text: &str, name: &str) -> String {
-    let capital = |part: &str| {
-        let mut letters = part.chars();
-        letters
-            .next()
-            .map(|first| first.to_ascii_uppercase())
-            .into_iter()
-            .chain(letters)
-            .collect::<String>()
-    };
-    let strategy: String = name.split('-').map(capital).collect();
-    text.replace("Rumour", &strategy)
+    text.replace("Rumour", &strategy(name))
         .replace("`rumour run rumour`", &format!("`{name} run {name}`"))
         .replace(
             "\"rumour\", include_str!(\"../rumour.ron\")",
@@ -160,6 +196,26 @@ mod tests {
             &"a".repeat(65),
         ] {
             assert!(check(name).is_err(), "{name}");
+        }
+        // Each of these made a crate that Cargo or Rust refused, or may refuse.
+        let words = [
+            "self",
+            "fn",
+            "crate",
+            "async",
+            "std",
+            "core",
+            "super",
+            "strategy",
+            "option",
+            "proc-macro",
+        ];
+        for name in words.into_iter().chain(KEYWORDS).chain(TAKEN) {
+            let said = check(name).unwrap_err().to_string();
+            assert!(
+                said.contains(&format!("{name:?} cannot be the name of a crate here")),
+                "{said}"
+            );
         }
         assert!(["gossip", "two-step", "x2"].iter().all(|name| check(name).is_ok()));
     }

@@ -1,8 +1,11 @@
 //! Printing. In a terminal some words have a colour, unless `NO_COLOR` is set; `anstream` decides,
-//! as it does for `clap`.
+//! as it does for `clap`. What a card, a file or an argument says cannot steer a terminal: hidden
+//! characters are written as a card writes them.
 
 use crate::exit::Exit;
-use std::io::{ErrorKind, Write};
+use crate::text::{is_hidden, visible_lines};
+use serde_json::Value;
+use std::io::{ErrorKind, IsTerminal, Write};
 
 /// What a line begins with, and its style: an escape sequence of ECMA-48.
 const STYLES: [(&str, &str); 5] = [
@@ -35,13 +38,36 @@ pub(crate) fn styled(text: &str) -> String {
 
 /// Prints to stdout, with a line end.
 pub(crate) fn print(text: &str) -> Result<(), Exit> {
-    let text = format!("{}\n", styled(text.trim_end_matches('\n')));
+    let text = format!("{}\n", styled(&visible_lines(text.trim_end_matches('\n'))));
     written(anstream::stdout().lock(), text.as_bytes())
 }
 
-/// Prints bytes to stdout, as they are.
+/// Prints JSON to stdout, with a line end.
+pub(crate) fn print_json(value: &Value) -> Result<(), Exit> {
+    written(
+        std::io::stdout().lock(),
+        format!("{}\n", json(&format!("{value:#}"))).as_bytes(),
+    )
+}
+
+/// JSON in which hidden characters, which stand in texts alone, are written as JSON does.
+pub(crate) fn json(text: &str) -> String {
+    let escaped = |c: char| match is_hidden(c) && c != '\n' {
+        true => format!("\\u{:04x}", u32::from(c)),
+        false => c.to_string(),
+    };
+    text.chars().map(escaped).collect()
+}
+
+/// Prints a file to stdout: its bytes as they are, or in a terminal its text.
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Exit> {
-    written(std::io::stdout().lock(), bytes)
+    match std::io::stdout().is_terminal() {
+        true => written(
+            std::io::stdout().lock(),
+            visible_lines(&String::from_utf8_lossy(bytes)).as_bytes(),
+        ),
+        false => written(std::io::stdout().lock(), bytes),
+    }
 }
 
 /// A reader that has gone away, as `head` does, ends the program quietly.
@@ -56,7 +82,7 @@ fn written(mut out: impl Write, bytes: &[u8]) -> Result<(), Exit> {
 /// A line to stderr.
 pub(crate) fn warn(text: &str) {
     // With stderr closed there is nobody left to tell.
-    let _ = writeln!(anstream::stderr(), "{}", styled(text));
+    let _ = writeln!(anstream::stderr(), "{}", styled(&visible_lines(text)));
 }
 
 #[cfg(test)]

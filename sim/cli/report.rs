@@ -10,6 +10,10 @@ use folkmoot_report::{ReportError, report as page_of, side_by_side};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn report(args: &ReportArgs) -> Result<(), Exit> {
+    if let Some(out) = args.out.as_ref().filter(|out| out.symlink_metadata().is_ok()) {
+        let why = "already exists and is never overwritten; choose another --out";
+        return Err(Exit::usage(format!("error: {}: {why}", out.display())));
+    }
     let pool = pool(n_threads(args.threads))?;
     let page = pool.install(|| match &args.other {
         None => page_of(&args.dir),

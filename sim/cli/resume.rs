@@ -5,14 +5,16 @@ use crate::args::{DataArgs, ResumeArgs};
 use crate::context::{self, Program};
 use crate::events;
 use crate::exit::Exit;
+use crate::output::print;
 use crate::run;
 use crate::sweep;
 use crate::watch::Stopwatch;
 use folkmoot_engine::prelude::RunError;
 use folkmoot_engine::run::Saved;
-use folkmoot_metrics::run_dir::{Checkpoint, PROGRAM, SCENARIO};
+use folkmoot_metrics::run_dir::{Checkpoint, FIGURES, PROGRAM, SCENARIO};
 use folkmoot_metrics::sweep_dir::SWEEP;
-use folkmoot_metrics::{RunDir, RunWriter, WriteError};
+use folkmoot_metrics::{RunDir, RunWriter, SweepDir, WriteError};
+use folkmoot_plots::{Drawing, Picture, pictures_of_run, pictures_of_sweep};
 use folkmoot_scenarios::run::{Cache, Failure, How, load, play};
 use folkmoot_scenarios::scenario::check;
 use folkmoot_scenarios::text::Source;
@@ -28,6 +30,10 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
     }
     let dir = &args.dir;
     let say = args.events.say(args.say);
+    let is_finished = || RunDir::open(dir).is_ok_and(|run| run.manifest.finished);
+    if program.ranks.size() == 1 && is_finished() && draw_missing(dir, args.engine.threads, say.quiet)? {
+        return Ok(());
+    }
     let command = command(program, dir, &args.data);
     let ready = || -> Result<_, Exit> {
         let mut writer = program.is_first().then(|| RunWriter::resume(dir)).transpose()?;
@@ -80,6 +86,31 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
     });
     let report = played.map_err(|failure| ended(&failure, dir, &command, &command))?;
     run::say(program, dir, run, report.as_ref(), &args.engine, (say, false))
+}
+
+/// Draws the figures of a finished run or sweep that lacks some, since it was killed while they were
+/// drawn; whether it did.
+pub(crate) fn draw_missing(dir: &Path, threads: Option<u16>, quiet: bool) -> Result<bool, Exit> {
+    let drawing = Drawing::default();
+    let pictures = match dir.join(SWEEP).is_file() {
+        true => pictures_of_sweep(&SweepDir::open(dir)?, &drawing, "")?,
+        false => pictures_of_run(&RunDir::open(dir)?, &drawing, "")?,
+    };
+    let is_missing = |picture: &Picture| {
+        let files = ["svg", "png"].map(|ending| dir.join(FIGURES).join(format!("{}.{ending}", picture.name)));
+        files.iter().any(|file| !file.exists())
+    };
+    if !pictures.iter().any(is_missing) {
+        return Ok(false);
+    }
+    let n_figures = context::draw(dir, threads, quiet)?;
+    if !quiet {
+        let dir = dir.display();
+        print(&format!(
+            "the results in {dir} are complete; {n_figures} figure files were drawn"
+        ))?;
+    }
+    Ok(true)
 }
 
 /// The programs with another fingerprint now than then, each with that of now.

@@ -54,15 +54,12 @@ pub(crate) fn there(program: &Program, args: &RunArgs, dir: &Path) -> Result<The
 pub(crate) fn print(program: &Program, run: &RunDir, say: SayArgs) -> Result<(), Exit> {
     match say.format {
         _ if !program.is_first() => Ok(()),
-        Format::Json => output::print(&format!(
-            "{:#}",
-            serde_json::json!({
-                "dir": run.path.to_string_lossy(),
-                "fingerprint": run.manifest.result_fingerprint,
-                "summary": run.summary,
-                "warnings": run.manifest.warnings,
-            })
-        )),
+        Format::Json => output::print_json(&serde_json::json!({
+            "dir": run.path.to_string_lossy(),
+            "fingerprint": run.manifest.result_fingerprint,
+            "summary": run.summary,
+            "warnings": run.manifest.warnings,
+        })),
         Format::Text if say.quiet => Ok(()),
         Format::Text => output::print(&show_dir(program, &run.path, None)?),
     }

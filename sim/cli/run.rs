@@ -5,7 +5,7 @@ use crate::context::{self, Program};
 use crate::events;
 use crate::exit::Exit;
 use crate::headline::describe as describe_numbers;
-use crate::output::{print, warn};
+use crate::output::{print, print_json, warn};
 use crate::resume;
 use crate::reuse::{self, There};
 use crate::text;
@@ -164,10 +164,11 @@ pub(crate) fn say(
         // A card with a sweep may name its figures.
         if run.0.axes().is_empty() {
             context::warn_of_unknown_figures(dir)?;
+            context::warn_of_lacking_glyphs(dir)?;
         }
     }
     match format {
-        Format::Json => print(&json(dir, report)),
+        Format::Json => print_json(&json(dir, report)),
         Format::Text if quiet => Ok(()),
         Format::Text => print(&describe(program, dir, run, report, (n_figures, all))),
     }
@@ -242,12 +243,11 @@ fn answer(scenario: &Scenario, report: &Report) -> String {
     }
 }
 
-fn json(dir: &Path, report: &Report) -> String {
-    let value = serde_json::json!({
+fn json(dir: &Path, report: &Report) -> serde_json::Value {
+    serde_json::json!({
         "dir": dir.to_string_lossy(),
         "fingerprint": report.fingerprint,
         "summary": report.summary,
         "warnings": report.warnings,
-    });
-    format!("{value:#}")
+    })
 }

@@ -1,7 +1,7 @@
-//! Ctrl-C and SIGTERM: the first asks whoever runs to stop where nothing is lost, the second ends
-//! the program at once.
+//! Ctrl-C, SIGTERM and SIGHUP: the first asks whoever runs to stop where nothing is lost, the second
+//! ends the program at once. A limit of file sizes is an error of the write that goes beyond it.
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag::{register, register_conditional_shutdown};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,8 @@ pub(crate) fn stop_flag() -> Arc<AtomicBool> {
     static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     let flag = FLAG.get_or_init(|| {
         let flag = Arc::new(AtomicBool::new(false));
-        for (signal, code) in [(SIGINT, 130), (SIGTERM, 143)] {
+        let hang_up = (!is_ignored(SIGHUP)).then_some((SIGHUP, 129));
+        for (signal, code) in [(SIGINT, 130), (SIGTERM, 143)].into_iter().chain(hang_up) {
             // In this order, so that only a second signal finds the flag set. What cannot be
             // registered ends the program as before.
             let _ = register_conditional_shutdown(signal, code, Arc::clone(&flag))
@@ -21,4 +22,19 @@ pub(crate) fn stop_flag() -> Arc<AtomicBool> {
         flag
     });
     Arc::clone(flag)
+}
+
+/// Whether whoever started the program wants a signal ignored, as `nohup` does of SIGHUP. Where
+/// nobody can tell, it is taken to be so.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_none_or(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// A write beyond the largest file that is allowed then fails as on a full disk, where the signal
+/// would end the program without a word.
+pub(crate) fn outlive_file_limit() {
+    let _ = register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }

@@ -4,7 +4,7 @@ use crate::args::{CardArgs, Format, OutArgs, ResumeArgs, SayArgs, SweepArgs};
 use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::job::Job;
-use crate::output::{print, warn};
+use crate::output::{print, print_json, warn};
 use crate::signals::stop_flag;
 use crate::sweep_table::describe;
 use crate::text;
@@ -71,6 +71,9 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
     } = SweepWriter::open(&dir)?.manifest().clone();
     // By its own word: a sweep that was killed after its last point has all of them, and no tables.
     if finished {
+        if crate::resume::draw_missing(&dir, engine.threads, say.quiet)? {
+            return Ok(());
+        }
         return Err(WriteError::Finished { path: dir }.into());
     }
     let source = Source::read(&dir.join(SCENARIO))?;
@@ -198,10 +201,7 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
     };
     let (shard, place) = (name_of(shard), dir.to_string_lossy());
     match say.format {
-        Format::Json => print(&format!(
-            "{:#}",
-            json!({ "dir": place, "shard": shard, "points": n_points })
-        )),
+        Format::Json => print_json(&json!({ "dir": place, "shard": shard, "points": n_points })),
         Format::Text if quiet => Ok(()),
         Format::Text => print(&format!(
             "shard {shard} has its {}; when all shards have theirs: {} merge {}",
@@ -309,9 +309,10 @@ pub(crate) fn conclude(program: &Program, sweep: &SweepWriter, threads: Option<u
     warn_of_unknown_headlines(&result);
     if !quiet {
         context::warn_of_unknown_figures(dir)?;
+        context::warn_of_lacking_glyphs(dir)?;
     }
     match format {
-        Format::Json => print(&json(dir, &result)),
+        Format::Json => print_json(&json(dir, &result)),
         Format::Text if quiet => Ok(()),
         Format::Text => print(&format!(
             "{}\n\nresults and {n_figures} figure files in {}\nas a page: {} report {}",
@@ -411,7 +412,7 @@ fn run_fields(plan: &Plan<'_>, point: &Point) -> serde_json::Value {
     json!({ "point": point.point, "axes": axes, "seed": point.seed })
 }
 
-fn json(dir: &Path, sweep: &SweepDir) -> String {
+fn json(dir: &Path, sweep: &SweepDir) -> serde_json::Value {
     let points: Vec<serde_json::Value> = sweep
         .points
         .iter()
@@ -426,5 +427,5 @@ fn json(dir: &Path, sweep: &SweepDir) -> String {
             json!({ "point": row.point, "axes": axes, "seed": row.seed, "summary": row.summary })
         })
         .collect();
-    format!("{:#}", json!({ "dir": dir.to_string_lossy(), "points": points }))
+    json!({ "dir": dir.to_string_lossy(), "points": points })
 }

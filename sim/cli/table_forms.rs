@@ -1,6 +1,7 @@
 //! The table of a sweep for a paper (LaTeX) and for a page (HTML).
 
 use crate::sweep_table::Headline;
+use crate::text::{visible, visible_lines};
 
 /// A `tabular` with rules of the package `booktabs`; what the marks mean is above it, as comments.
 pub(crate) fn latex(table: &Headline) -> String {
@@ -26,7 +27,7 @@ fn latex_cell(cell: &str) -> String {
         return format!("\\textbf{{{}}}", latex_cell(best));
     }
     let mut text = String::new();
-    for c in cell.chars() {
+    for c in visible(cell).chars() {
         match c {
             '&' | '%' | '$' | '#' | '_' | '{' | '}' => text.extend(['\\', c]),
             '\\' => text += "\\textbackslash{}",
@@ -70,7 +71,10 @@ pub(crate) fn html(table: &Headline) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    visible_lines(text)
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 #[cfg(test)]

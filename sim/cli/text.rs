@@ -1,7 +1,9 @@
 //! Tables and numbers for people.
 
 use folkmoot_metrics::key::{is_reference, reference_label};
-pub(crate) use folkmoot_metrics::words::{bytes, count, counted, last_part, measured, number};
+pub(crate) use folkmoot_metrics::words::{
+    bytes, count, counted, is_hidden, last_part, measured, number, visible, visible_lines,
+};
 use folkmoot_metrics::{MessageRow, totals};
 use std::collections::BTreeMap;
 

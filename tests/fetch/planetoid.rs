@@ -1,15 +1,22 @@
 //! A citation graph whose files are pickles: fetched, left for the Python package, and checked
 //! afterwards.
 
-use super::server::{Server, zipped};
+use super::server::{Server, sha256, zipped};
 use super::{fetch, table_with};
 use crate::support::TempDir;
 use folkmoot_metrics::npy::npy;
 
 fn table_of(temp: &TempDir, server: &Server, fingerprint: &str) {
+    let sum = sha256(b"a pickle");
+    table_pinned(temp, server, fingerprint, &format!(", bytes: 8, sha256: \"{sum}\""));
+}
+
+fn table_pinned(temp: &TempDir, server: &Server, fingerprint: &str, pin: &str) {
     let download = |ending: &str| {
         let address = &server.address;
-        format!("(url: \"http://{address}/ind.cora.{ending}\", files: [(path: \"planetoid/raw/ind.cora.{ending}\")])")
+        format!(
+            "(url: \"http://{address}/ind.cora.{ending}\", files: [(path: \"planetoid/raw/ind.cora.{ending}\"{pin})])"
+        )
     };
     let downloads: Vec<String> = ["allx", "graph"].map(download).into();
     let made = format!("file: (path: \"planetoid/cora.npz\"), fingerprint: \"{fingerprint}\"");
@@ -74,4 +81,24 @@ fn a_converted_archive_is_known_by_its_fingerprint() {
         "{said}"
     );
     assert!(server.asked().is_empty());
+}
+
+#[test]
+fn a_pickle_whose_content_is_not_known_is_not_fetched() {
+    let temp = TempDir::new();
+    let server = Server::serving(b"a pickle".to_vec());
+    for pin in ["", ", bytes: 8", &format!(", sha256: \"{}\"", sha256(b"a pickle"))] {
+        table_pinned(&temp, &server, &"0".repeat(64), pin);
+        fetch(&temp).refused(&[
+            "table.ron: S: planetoid/raw/ind.cora.allx is a pickle, and needs its bytes and sha256",
+            "\nhelp: wc -c ind.cora.allx; sha256sum ind.cora.allx # of a copy that you trust\n",
+        ]);
+    }
+    assert!(server.asked().is_empty());
+    // What another host sends is removed.
+    let other = Server::serving(b"a pickl3".to_vec());
+    table_of(&temp, &other, &"0".repeat(64));
+    let ended = fetch(&temp);
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    assert_eq!(TempDir::names_in(&temp.join("d/planetoid/raw")), [""; 0]);
 }

@@ -2,8 +2,9 @@
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use std::io::{BufRead, BufReader, Cursor, Write};
+use std::io::{BufRead, BufReader, Cursor, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
@@ -137,4 +138,40 @@ pub(super) fn zipped(members: &[(&str, &[u8])]) -> Vec<u8> {
         archive.write_all(bytes).unwrap();
     }
     archive.finish().unwrap().into_inner()
+}
+
+/// A SOCKS5 proxy (RFC 1928) without passwords that leads every connection to `host`, and how many
+/// it has led.
+pub(super) fn socks(host: &str) -> (String, Arc<AtomicU32>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (host, n_led) = (host.to_owned(), Arc::new(AtomicU32::new(0)));
+    let count = Arc::clone(&n_led);
+    let take = |mut stream: &TcpStream, n: usize| {
+        let mut bytes = vec![0; n];
+        stream.read_exact(&mut bytes).unwrap();
+        bytes
+    };
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let mut client = client.unwrap();
+            let n_methods = take(&client, 2)[1];
+            take(&client, n_methods.into());
+            client.write_all(&[5, 0]).unwrap();
+            // An address of 4 or 16 bytes, or a name with its length; then the port.
+            let n = match take(&client, 4)[3] {
+                1 => 4,
+                4 => 16,
+                _ => usize::from(take(&client, 1)[0]),
+            };
+            take(&client, n + 2);
+            client.write_all(&[5, 0, 0, 1, 127, 0, 0, 1, 0, 0]).unwrap();
+            count.fetch_add(1, Ordering::SeqCst);
+            let mut server = TcpStream::connect(&host).unwrap();
+            let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+            let _ = std::io::copy(&mut server, &mut client);
+        }
+    });
+    (address, n_led)
 }

@@ -174,6 +174,17 @@ fn a_point_is_claimed_once_and_what_was_left_of_it_goes() {
     let before = bytes_of(&left);
     assert!(matches!(theirs.claim(point).unwrap(), Claim::Finished));
     assert_eq!(bytes_of(&left), before);
+    // A summary that is cut short is no result, and the point is made anew.
+    for summary in ["", "{\"a\": 1"] {
+        fs::write(left.join("summary.json"), summary).unwrap();
+        let Claim::Yours(lock) = mine.claim(point).unwrap() else {
+            panic!("it is not finished");
+        };
+        assert!(!left.exists());
+        run(&mine, point);
+        drop(lock);
+        assert!(matches!(theirs.claim(point).unwrap(), Claim::Finished));
+    }
     assert!(list_files(&dir).unwrap().iter().all(|name| !name.ends_with(".lock")));
     // The lock of who was killed.
     fs::write(dir.join("points/.0004.lock"), "").unwrap();

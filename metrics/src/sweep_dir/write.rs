@@ -3,7 +3,7 @@
 use super::table::encode_points;
 use super::{POINTS, POINTS_DIR, Point, SWEEP, Shard, SweepManifest, read_finished, read_points, read_sweep_manifest};
 use crate::run_dir::{
-    Disk, Files, MANIFEST, Manifest, ReadError, SCENARIO, WriteError, commit, create_dirs, read_bytes,
+    Disk, Files, MANIFEST, Manifest, ReadError, SCENARIO, SUMMARY, WriteError, commit, create_dirs, read_bytes,
     remove_empty_dirs, to_json,
 };
 use std::fs::{self, File, TryLockError};
@@ -249,9 +249,14 @@ impl SweepWriter {
     }
 }
 
-/// Whether the run in the place of a point is finished, and the point's.
+/// Whether the run in the place of a point is finished, and the point's. One whose summary is cut
+/// short, as by a machine that lost its power, is not.
 pub(super) fn is_finished(sweep: &SweepManifest, point: &Point, dir: &Path) -> Result<bool, WriteError> {
-    let Some((run, _)) = read_finished(dir)? else {
+    let run = match read_finished(dir) {
+        Err(ReadError::Json { path, .. }) if path.ends_with(SUMMARY) => return Ok(false),
+        found => found?,
+    };
+    let Some((run, _)) = run else {
         return Ok(false);
     };
     match other_run(sweep, point, &run) {

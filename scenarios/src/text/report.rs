@@ -5,6 +5,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use super::problems::{Place, Problems};
 use super::source::Source;
 use super::tree::Span;
+use folkmoot_metrics::words::is_hidden;
 
 /// With more problems than these, excerpts would hide the overview, and the plain list is shown.
 pub const MAX_EXCERPTS: usize = 5;
@@ -53,6 +54,15 @@ fn excerpt(source: &Source, span: Span, renderer: &Renderer) -> Option<String> {
         return None;
     }
     let (shown, mut from) = window(line, start - line_start);
+    // Those that the library shows as they are, by others of as many bytes. It replaces the rest.
+    let shown: String = shown
+        .chars()
+        .map(|c| match (is_hidden(c), c.len_utf8()) {
+            (true, 2) => '·',
+            (true, 3) => '\u{fffd}',
+            _ => c,
+        })
+        .collect();
     // A problem at the end of a line points behind it; one of several lines is underlined on its
     // first.
     let mut to = (from + (span.end - span.start).max(1)).min(shown.len());

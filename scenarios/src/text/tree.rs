@@ -5,6 +5,8 @@
 //! `seeds.0` an item of a list or tuple, and `sweep.axes."strategy.walk_length"` a map entry whose
 //! key is no plain word. `Some(…)` is looked through, because cards may leave it out.
 
+use folkmoot_metrics::words::is_hidden;
+
 /// A stretch of text as byte offsets: `start` is included, `end` is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
@@ -222,7 +224,7 @@ pub(crate) fn split_path(path: &str) -> Result<Vec<String>, String> {
                 .ok_or_else(|| "a quoted part of the path is never closed".to_owned())?,
             None => rest.split_at(rest.find('.').unwrap_or(rest.len())),
         };
-        if part.is_empty() || part.chars().any(char::is_control) {
+        if part.is_empty() || part.chars().any(is_hidden) {
             return Err("a path is field names joined by single dots, as in network.loss_prob".to_owned());
         }
         parts.push(part.to_owned());

@@ -3,7 +3,7 @@
 use crate::args::{DescribeArgs, Format};
 use crate::context::{self, Program, quoted};
 use crate::exit::Exit;
-use crate::output::print;
+use crate::output::{print, print_json};
 use crate::text;
 use folkmoot_graphs::{Dataset, Profile, Spread};
 use folkmoot_plots::DatasetPicture;
@@ -31,7 +31,7 @@ pub(crate) fn describe(program: &Program, args: &DescribeArgs) -> Result<(), Exi
         None => Vec::new(),
     };
     if args.format == Format::Json {
-        return print(&format!("{:#}", as_json(&dataset, &profile)));
+        return print_json(&as_json(&dataset, &profile));
     }
     let mut said = as_text(&dataset, &profile);
     for file in files {

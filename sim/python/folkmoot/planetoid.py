@@ -113,7 +113,7 @@ def _members(stem: Path) -> Dict[str, Any]:
     n_columns, rows = _sparse(values["allx"], "allx")
     n_test_columns, test_rows = _sparse(values["tx"], "tx")
     classes, test_classes, training = (_classes(values[ending], ending) for ending in ("ally", "ty", "y"))
-    pointers, neighbours = _adjacency(values["graph"])
+    pointers, neighbours = _adjacency(values["graph"], Path(f"{stem}.graph").stat().st_size)
     n_nodes = len(pointers) - 1
     test = _test_nodes(values["test.index"], n_nodes)
     if not len(test_rows) == len(test_classes) == len(test):
@@ -198,17 +198,23 @@ def _classes(table: Any, ending: str) -> Any:
     return numpy.where((numbers != 0).any(axis=1), (numbers != 0).argmax(axis=1), -1)
 
 
-def _adjacency(lists: Any) -> Tuple[Any, Any]:
+def _adjacency(lists: Any, n_bytes: int) -> Tuple[Any, Any]:
     """The neighbours of each node, ascending, and where those of each node begin.
 
-    Every edge is there in both directions, once; self loops are not.
+    Every edge is there in both directions, once; self loops are not. A number takes a byte of the
+    file at least: one list that stands for many nodes, or one large number, cannot make the graph
+    larger than what was read.
     """
     if not isinstance(lists, dict) or not all(isinstance(items, list) for items in lists.values()):
         raise _Wrong("graph", "is no graph")
+    if len(lists) + sum(map(len, lists.values())) > n_bytes:
+        raise _Wrong("graph", "names more nodes than it has bytes")
     nodes = [node for at, items in lists.items() for node in [at, *items]]
     if not all(type(node) is int and 0 <= node < MOST_NODES for node in nodes):
         raise _Wrong("graph", "is no graph")
     n_nodes = 1 + max(nodes, default=-1)
+    if n_nodes > len(nodes):
+        raise _Wrong("graph", f"names node {n_nodes - 1}, and only {len(nodes)} nodes in all")
     pairs = [(at, node) for at, items in lists.items() for node in items if node != at]
     arcs = numpy.array(pairs, "<i8").reshape(-1, 2)
     keys = numpy.unique(numpy.concatenate([arcs[:, 0] * n_nodes + arcs[:, 1], arcs[:, 1] * n_nodes + arcs[:, 0]]))

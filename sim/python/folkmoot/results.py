@@ -10,7 +10,7 @@ import io
 import json
 import re
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
 
 from .program import AnyPath, FolkmootError, call
 
@@ -57,9 +57,19 @@ def library() -> str:
     raise FolkmootError(f"frames need {' or '.join(names)}, which is not installed\n  help: python -m pip install {names[0]}")
 
 
+#: A text that a spreadsheet would take for a formula has one more apostrophe in the file of a table.
+_FORMULA = re.compile(r"'(?='*[=+\-@])")
+
+
+def _cells(text: str) -> Iterator[List[str]]:
+    """The rows of a table, each cell as the text that was written."""
+    for row in csv.reader(io.StringIO(text, newline="")):
+        yield [cell[1:] if _FORMULA.match(cell) else cell for cell in row]
+
+
 def _frame(text: str, columns: Mapping[str, str], rest: str = "s") -> Frame:
     """The table `text` with the types of `columns`; columns that are not among them have the type `rest`."""
-    header, *rows = csv.reader(io.StringIO(text, newline=""))
+    header, *rows = _cells(text)
     types = {**{name: columns.get(name, rest) for name in header}, **columns}
     cells = dict(zip(header, zip(*rows))) if rows else {}
     # Directories of earlier versions lack some columns.
@@ -246,5 +256,6 @@ class Sweep(_Dir):
         """The runs of the finished points, in their order; `Run.axes` and `Run.seed` say which each is."""
         folders = {int(path.name.split("-")[0]): path for path in (self.path / "points").glob("[0-9]*")}
         types = self._axis_types().items()
-        rows = csv.DictReader(io.StringIO(self._text("points.csv"), newline=""))
+        header, *cells = _cells(self._text("points.csv"))
+        rows = [dict(zip(header, row)) for row in cells]
         return [Run(folders[int(row["point"])], {axis: _PARSERS[kind](row[axis]) for axis, kind in types}) for row in rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import runpy
 import shlex
 import signal
@@ -346,3 +347,12 @@ def test_an_attacker_of_ones_own_reads_messages_that_a_run_kept(example: Path, t
     first = found[names["PARTS"][0]]
     assert first["found"] > first["by chance"] + 0.05, found
     assert set(found) == set(names["PARTS"])
+
+
+def test_a_text_that_a_spreadsheet_would_compute_is_read_without_its_apostrophe() -> None:
+    written = ["'=1+1", "'+a", "''-d", "'e", "-1.5", "a=b", ""]
+    table = "arm,n\n" + "".join(f"{cell},1\n" for cell in written)
+    read = ["=1+1", "+a", "'-d", "'e", "-1.5", "a=b", ""]
+    assert [row[0] for row in folkmoot.results._cells(table)][1:] == read
+    # As the book says it for pandas alone.
+    assert [re.sub(r"^'(?='*[=+@-])", "", cell) for cell in written] == read

@@ -73,6 +73,12 @@ def ring(n_nodes: int) -> bytes:
     return pickled(b"ccollections\ndefaultdict\nc__builtin__\nlist\n\x85R(" + b"".join(lists) + b"u")
 
 
+def shared(n: int) -> bytes:
+    """One list of `n` neighbours, which the pickle keeps and gives to each of `n` nodes."""
+    kept = number(0) + b"](" + b"K\x01" * n + b"eq\x00"
+    return pickled(b"}(" + kept + b"".join(number(node) + b"h\x00" for node in range(1, n)) + b"u")
+
+
 def published() -> Dict[str, bytes]:
     """508 nodes: behind those of `allx` two test nodes, in the order 506, 504, and two that are in no file."""
     return {
@@ -172,6 +178,8 @@ def test_what_is_converted_is_never_overwritten(tmp_path: Path, capsys: pytest.C
         ("ally", classes(3), "does not go with the other files"),
         ("graph", classes(3), "is no graph"),
         ("graph", pickled(b"}" + number(0) + b"]" + number(-1) + b"as"), "is no graph"),
+        ("graph", pickled(b"}" + number(0) + b"]" + number((1 << 24) - 2) + b"as"), "names node 16777214, and only 2 nodes in all"),
+        ("graph", shared(1000), "names more nodes than it has bytes"),
         ("y", classes(10), "has more rows than there are nodes to train and validate"),
         ("test.index", b"506\n508\n", "has a line that is no node"),
         ("test.index", b"506\n-1\n", "has a line that is no node"),

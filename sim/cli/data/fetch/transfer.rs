@@ -23,6 +23,16 @@ const TRIES: u32 = 3;
 /// Nobody waits longer for a host that asks to be left alone; in seconds.
 const LONGEST_WAIT_S: u64 = 60;
 
+/// The variables that name a proxy, in the order in which the library asks them.
+const VARIABLES: [&str; 6] = [
+    "ALL_PROXY",
+    "all_proxy",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+];
+
 const MAX_REDIRECTS: u32 = 5;
 
 /// Who asks hosts for files.
@@ -50,14 +60,22 @@ impl Host {
             .timeout_recv_response(Some(timeout))
             .timeout_per_read(Some(timeout))
             .user_agent(concat!("folkmoot/", env!("CARGO_PKG_VERSION")));
-        if let Some(proxy) = &args.proxy {
-            let why = |error| {
+        // The library passes over a variable that it cannot read, and would ask hosts directly.
+        let of_environment = || {
+            let said = |name: &&'static str| Some((*name, std::env::var(name).ok()?));
+            VARIABLES.iter().find_map(said).filter(|(_, proxy)| !proxy.is_empty())
+        };
+        let asked = args.proxy.clone().map(|proxy| ("--proxy", proxy));
+        if let Some((by, proxy)) = asked.or_else(of_environment) {
+            let read = Proxy::new(&proxy).map_err(|error| {
                 Exit::usage(format!(
-                    "error: --proxy {}: {error}; write http://HOST:PORT",
-                    unnamed(proxy)
+                    "error: {by} {}: {error}\nhelp: write http://HOST:PORT or socks5://HOST:PORT",
+                    unnamed(&proxy)
                 ))
-            };
-            config = config.proxy(Some(Proxy::new(proxy).map_err(why)?));
+            })?;
+            if args.proxy.is_some() {
+                config = config.proxy(Some(read));
+            }
         }
         if let Some(file) = &args.ca_file {
             let text = fs::read(file).map_err(|error| cannot_read(file, &error))?;

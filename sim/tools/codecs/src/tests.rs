@@ -330,6 +330,28 @@ fn the_range_coder_comes_near_the_entropy() {
     assert!(bytes.len() < 1_200, "{}", bytes.len());
 }
 
+/// Ones alone cost what probabilities of 11 bits that move by a 32nd make of them.
+#[test]
+fn the_range_coder_learns_at_the_rate_of_its_specification() {
+    let n = 40_000;
+    let (mut zero, mut probability, mut expected) = (1024_u32, 1.0, 0);
+    for _ in 0..n {
+        probability *= f64::from(2048 - zero) / 2048.0;
+        zero -= zero / 32;
+        if probability < 1.0 / 256.0 {
+            probability *= 256.0;
+            expected += 1;
+        }
+    }
+    let mut bytes = Vec::new();
+    uniform::put_symbols(Symbols::Range, 1, std::iter::repeat_n(1, n), &mut bytes);
+    assert!(
+        (expected..expected + 6).contains(&bytes.len()),
+        "{} for {expected}",
+        bytes.len()
+    );
+}
+
 /// Carries run through bytes of 0xff: what comes last is all that is unlikely.
 #[test]
 fn the_range_coder_reads_what_it_wrote_whatever_the_carries() {
@@ -371,6 +393,53 @@ fn a_matrix_of_that_rank_comes_back() {
         .decode(&encoded(&codec, &matrix, &[[rows, columns]], 1), &[[rows, columns]])
         .unwrap();
     assert!(decoded.iter().zip(&matrix).all(|(a, b)| (a - b).abs() < 1e-5));
+}
+
+/// Of a diagonal matrix each power iteration multiplies the parts of `P` by the squares of the
+/// entries.
+#[test]
+fn each_power_iteration_weighs_by_the_squares_of_the_singular_values() {
+    let matrix = [1.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.25];
+    let parts = |iterations| {
+        let codec = LowRank {
+            rank: 1,
+            iterations,
+            ..LowRank::default()
+        };
+        let bytes = encoded(&codec, &matrix, &[[3, 3]], 4);
+        let p: Vec<f32> = bytes
+            .chunks_exact(4)
+            .take(3)
+            .map(|x| f32::from_le_bytes(x.try_into().unwrap()))
+            .collect();
+        [p[1] / p[0], p[2] / p[0]]
+    };
+    let start = parts(0);
+    for iterations in 1..4 {
+        let [a, b] = parts(iterations);
+        let expected = [
+            start[0] * 0.25_f32.powi(iterations as i32),
+            start[1] * 0.0625_f32.powi(iterations as i32),
+        ];
+        assert!(
+            (a / expected[0] - 1.0).abs() < 1e-5 && (b / expected[1] - 1.0).abs() < 1e-5,
+            "{a} {b} {expected:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_drawn_is_divided_by_its_fraction_unless_the_rest_is_kept() {
+    for (feedback, factor) in [(false, 2.5), (true, 1.0)] {
+        let codec = RandomK { share: 0.4, feedback };
+        let values: Vec<f32> = (1..=10).map(|x| x as f32).collect();
+        let decoded = codec
+            .decode(&encoded(&codec, &values, &[[2, 5]], 3), &[[2, 5]])
+            .unwrap();
+        let sent: Vec<usize> = (0..10).filter(|&at| decoded[at] != 0.0).collect();
+        assert_eq!(sent.len(), 4);
+        assert!(sent.iter().all(|&at| decoded[at] == values[at] * factor), "{decoded:?}");
+    }
 }
 
 /// Codecs that send numbers as they are lose nothing of whole ones; others round what they send and

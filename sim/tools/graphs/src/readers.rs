@@ -48,7 +48,7 @@ pub(crate) use tudataset::{Brought, read_tudataset};
 /// any.
 #[cfg(test)]
 pub(crate) mod test_files {
-    pub(crate) use super::testing::real_data;
+    pub(crate) use super::testing::{not_run, real_data};
     use std::path::PathBuf;
 
     /// A folder of its own for one test, removed on drop.
