@@ -22,12 +22,6 @@ cd "$work"
 clean() { env -i HOME="$work" PATH="$work/clean/bin:/usr/bin:/bin" "$@"; }
 clean folkmoot --version
 clean folkmoot run fed-avg/tiny --quiet
-# Clients in worker processes.
-clean python -c 'import folkmoot
-run = folkmoot.run("""(
-    dataset: ContextualSbm(n_nodes: 90, n_classes: 3, n_features: 12),
-    partition: Multilevel(n_clients: 5),
-    strategy: Python(app: "folkmoot.examples.softmax", protocol: (rounds: 4)),
-)""")
-print(run.summary["test_accuracy"], "test accuracy")'
+# Clients in worker processes, by an example of the package.
+clean folkmoot run "$root/sim/python/examples/gallery/drift.ron" --quiet --out drift
 echo "$(basename "$wheel"), $(stat -c %s "$wheel") bytes: installed and run"

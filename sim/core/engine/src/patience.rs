@@ -1,6 +1,8 @@
 //! How long a run may go on without getting anywhere.
 
-use folkmoot_metrics::{SimSpan, SimTime};
+use crate::run::RunError;
+use crate::world::World;
+use folkmoot_metrics::{Round, SimSpan, SimTime};
 use serde::{Deserialize, Serialize};
 
 /// Thirty days.
@@ -38,7 +40,18 @@ impl Progress {
         self.last + PATIENCE + self.longest_wait
     }
 
-    pub(crate) fn last(self) -> SimTime {
-        self.last
+    /// # Errors
+    ///
+    /// When the next event comes too late.
+    pub(crate) fn ends(self, next: SimTime, round: Round, world: &World) -> Result<(), RunError> {
+        match next < self.until() {
+            true => Ok(()),
+            false => Err(RunError::Idle {
+                since: self.last,
+                until: self.until(),
+                round,
+                remedy: world.remedy(),
+            }),
+        }
     }
 }

@@ -396,16 +396,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                 self.after_window(at, observer)?;
                 continue;
             }
-            // After rounds that end without anything, too, the next begins with patience.
-            let patient = progress.until();
-            if next >= patient {
-                return Err(RunError::Idle {
-                    since: progress.last(),
-                    until: patient,
-                    round,
-                    remedy: self.env.world.remedy(),
-                });
-            }
+            progress.ends(next, round, self.env.world)?;
             if next >= affordable.until {
                 let settings = affordable.settings.iter().map(|setting| (*setting).to_owned());
                 return Err(RunError::Unaffordable {
@@ -414,7 +405,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
                     settings: settings.collect(),
                 });
             }
-            let limit = horizon.min(affordable.until).min(patient);
+            let limit = horizon.min(affordable.until).min(progress.until());
             let end = (next + self.env.lookahead).min(stop).min(limit);
             match self.status.turn {
                 None => self.window(end),
@@ -423,12 +414,6 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
             }
             self.after_window(next, observer)?;
         }
-    }
-
-    /// The time of the last event taken by any part, however windows lie.
-    fn now(&self) -> SimTime {
-        let times = self.cores().map(|core| core.agendas.now());
-        times.fold(self.began_at, SimTime::max)
     }
 
     fn window(&mut self, end: SimTime) {

@@ -217,6 +217,12 @@ impl<S: Strategy> Run<'_, '_, S> {
         Ok(())
     }
 
+    /// The time of the last event taken by any part, however windows lie.
+    fn now(&self) -> SimTime {
+        let times = self.cores().map(|core| core.agendas.now());
+        times.fold(self.began_at, SimTime::max)
+    }
+
     /// How this rank stands.
     fn status(&mut self, pause: Pause) -> Status {
         let record = &self.server.record;
