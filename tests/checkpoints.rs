@@ -171,7 +171,7 @@ fn send(signal: &str, child: &Child) {
 #[test]
 fn a_run_whose_terminal_is_closed_saves_its_state_unless_it_was_started_to_go_on() {
     let temp = TempDir::new();
-    // Whoever runs the tests may ignore the signal.
+    // The process that runs the tests may ignore the signal.
     let hung_up = |handling: &str, card, out: &str| {
         let mut command = Command::new("env");
         command.args([handling, FOLKMOOT]).args(run_args(card, out, &[]));

@@ -507,8 +507,8 @@ fn a_socks_proxy_is_asked_as_told() {
         assert_eq!(n_led.load(Ordering::SeqCst), 1, "{variable}");
         // Where no proxy is, the host is not asked directly.
         fs::remove_dir_all(temp.join("d")).unwrap();
-        let nobody = fetch_with(&temp, &["--proxy", "socks5://127.0.0.1:1"], &[]);
-        assert_eq!((nobody.code, host.asked().len()), (Some(1), 1), "{nobody:#?}");
+        let refused = fetch_with(&temp, &["--proxy", "socks5://127.0.0.1:1"], &[]);
+        assert_eq!((refused.code, host.asked().len()), (Some(1), 1), "{refused:#?}");
     }
 }
 

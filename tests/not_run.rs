@@ -8,6 +8,6 @@ use std::io::Write;
 pub(crate) fn not_run(why: &str) {
     let test = std::thread::current();
     let test = test.name().unwrap_or("a test").to_owned();
-    // With stderr closed there is nobody left to tell.
+    // A closed stderr is no error.
     let _ = writeln!(std::io::stderr(), "NOT RUN: {test}: {why}");
 }

@@ -504,7 +504,8 @@ pub(crate) struct FetchArgs {
     pub(crate) data: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) table: TableArgs,
-    /// Proxy, http://HOST:PORT or socks5://HOST:PORT [default: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY]
+    /// Proxy, http://HOST:PORT or socks5://HOST:PORT
+    /// [default: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY]
     #[arg(long, value_name = "URL")]
     pub(crate) proxy: Option<String>,
     /// PEM file of trusted certificates, replacing the built-in ones

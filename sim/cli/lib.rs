@@ -125,7 +125,7 @@ fn refused(mut error: clap::Error, registry: &Registry) -> ExitCode {
     }
     let said = error.render().to_string();
     match text::visible_lines(&said) {
-        // With stderr closed there is nobody left to tell.
+        // A closed stderr is no error.
         Cow::Borrowed(_) => drop(error.print()),
         Cow::Owned(shown) => output::warn(shown.trim_end()),
     }

@@ -1,5 +1,5 @@
-//! Ctrl-C, SIGTERM and SIGHUP: the first asks whoever runs to stop where nothing is lost, the second
-//! ends the program at once. A limit of file sizes is an error of the write that goes beyond it.
+//! Ctrl-C, SIGTERM and SIGHUP: the first stops a run or sweep where nothing is lost, the second ends
+//! the program at once. A limit of file sizes is an error of the write that goes beyond it.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag::{register, register_conditional_shutdown};
@@ -24,8 +24,8 @@ pub(crate) fn stop_flag() -> Arc<AtomicBool> {
     Arc::clone(flag)
 }
 
-/// Whether whoever started the program wants a signal ignored, as `nohup` does of SIGHUP. Where
-/// nobody can tell, it is taken to be so.
+/// Whether the parent process has set a signal to be ignored, as `nohup` does with SIGHUP. True
+/// where `/proc` does not say.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -249,8 +249,8 @@ impl SweepWriter {
     }
 }
 
-/// Whether the run in the place of a point is finished, and the point's. One whose summary is cut
-/// short, as by a machine that lost its power, is not.
+/// Whether the directory of a point has the finished run of that point. A run whose summary is cut
+/// short, as after a power failure, is not finished.
 pub(super) fn is_finished(sweep: &SweepManifest, point: &Point, dir: &Path) -> Result<bool, WriteError> {
     let run = match read_finished(dir) {
         Err(ReadError::Json { path, .. }) if path.ends_with(SUMMARY) => return Ok(false),
