@@ -101,7 +101,7 @@ impl Accountant {
     }
 
     /// The place of a law, which is added where it is new. With one of samples among them totals
-    /// are sought at whole orders, where those laws are known best.
+    /// are sought at the orders for which those laws have sums.
     pub fn law(&mut self, law: Law) -> usize {
         if let Some(known) = self.places.get(&law.key()) {
             return *known;

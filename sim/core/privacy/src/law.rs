@@ -101,9 +101,9 @@ impl Law {
     ///
     /// Of a bare epsilon it is that of the worst mechanism that keeps it, which is randomised
     /// response over two values (Kairouz, Oh and Viswanath 2015). For Gaussian noise
-    /// `order × shift² / 2` (Mironov 2017, Corollary 3). Where it is added to a sample there are
-    /// bounds up to order 256 (Mironov, Talwar and Zhang 2019; Wang, Balle and Kasiviswanathan
-    /// 2019).
+    /// `order × shift² / 2` (Mironov 2017, Corollary 3). Where it is added to a sample, the least of
+    /// several bounds (Mironov, Talwar and Zhang 2019; Wang, Balle and Kasiviswanathan 2019; the
+    /// noise alone).
     pub fn renyi(&self, order: f64) -> f64 {
         match *self {
             Law::Bound { delta, .. } if delta > 0.0 => f64::INFINITY,
@@ -113,7 +113,17 @@ impl Law {
             Law::Normal { shift, .. } => 0.5 * order * shift * shift,
             Law::SampledNormal {
                 sampling, rate, shift, ..
-            } => crate::sampled::divergence(sampling, rate, shift, order),
+            } => crate::sampled::divergences(sampling, rate, shift, &[order])[0],
+        }
+    }
+
+    /// [`Law::renyi`] at each of some orders, which is faster than one at a time.
+    pub(crate) fn renyi_at(&self, orders: &[f64]) -> Vec<f64> {
+        match *self {
+            Law::SampledNormal {
+                sampling, rate, shift, ..
+            } => crate::sampled::divergences(sampling, rate, shift, orders),
+            _ => orders.iter().map(|&order| self.renyi(order)).collect(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The normal law: how well one tells two shifted ones apart.
 
 /// `1 / sqrt(2 π)`.
-const DENSITY_AT_0: f64 = 0.398_942_280_401_432_7;
+pub(crate) const DENSITY_AT_0: f64 = 0.398_942_280_401_432_7;
 
 /// `exp(x² / 2) P[X > x]` for a standard normal X and `x >= 0`, to a relative error of 1e-13:
 /// neither underflows.

@@ -56,7 +56,7 @@ impl RenyiCurve {
     /// The same at given orders, each above 1 or infinite.
     pub(crate) fn of_law_at(law: Law, unit: &'static str, orders: &[f64]) -> RenyiCurve {
         RenyiCurve {
-            costs: orders.iter().map(|&order| law.renyi(order)).collect(),
+            costs: law.renyi_at(orders),
             unit,
             orders: orders.to_vec(),
         }

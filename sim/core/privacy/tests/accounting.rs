@@ -1,0 +1,40 @@
+//! Totals against those of dp-accounting, which `references.py` wrote.
+
+use folkmoot_privacy::{Accountant, Law, Sampling};
+
+/// The rows of a table of numbers behind a word.
+fn rows(table: &'static str) -> impl Iterator<Item = (&'static str, Vec<f64>)> {
+    table.lines().skip(1).map(|line| {
+        let (word, numbers) = line.split_once(',').unwrap();
+        (word, numbers.split(',').map(|cell| cell.parse().unwrap()).collect())
+    })
+}
+
+fn sampled(sampling: &str, noise: f64, rate: f64) -> Law {
+    let (sampling, moves) = match sampling {
+        "poisson" => (Sampling::Poisson, 1.0),
+        "fixed" => (Sampling::FixedSize, 2.0),
+        other => panic!("{other}"),
+    };
+    Law::sampled_normal(sampling, rate, moves / noise, 1e-12).unwrap()
+}
+
+/// 200 settings: never below the truth, nor more than 2 % above what dp-accounting proves by Rényi
+/// divergences.
+#[test]
+fn renyi_totals_are_within_two_per_cent_of_a_published_accountant() {
+    let (mut n, mut wrong) = (0, Vec::new());
+    for (sampling, row) in rows(include_str!("accounting/rdp.csv")) {
+        let [noise, rate, rounds, delta, expected, low] = row[..] else {
+            panic!("{row:?}");
+        };
+        let mut accountant = Accountant::new(delta).unwrap();
+        let place = accountant.law(sampled(sampling, noise, rate));
+        let got = accountant.totals(&[(place, rounds as u64)]).renyi.unwrap();
+        n += 1;
+        if got > 1.02 * expected || got < low {
+            wrong.push(format!("{sampling} {row:?}: {got}"));
+        }
+    }
+    assert_eq!((n, wrong), (200, Vec::<String>::new()));
+}
