@@ -251,6 +251,7 @@ impl Sums {
                 basic: larger(totals.basic, more.basic),
                 advanced: larger(totals.advanced, more.advanced),
                 renyi: larger(totals.renyi, more.renyi),
+                pld: None,
             };
         }
         (sum, totals)

@@ -10,7 +10,7 @@
 //! - [`Gaussian`]: Gaussian noise, calibrated exactly or as somebody chose it; [`Additive`]:
 //!   bounded noise that protects nothing.
 //! - [`composition`]: the cost of many releases, from their costs; [`renyi`]: from their laws,
-//!   which is less.
+//!   which is less. [`Accountant::pld`] composes whole loss distributions, which is least.
 //! - [`Law`]: what is known of a release, from a random sample too; [`Accountant`]: what releases
 //!   are proved to cost together.
 //!
@@ -39,6 +39,7 @@ pub mod mechanism;
 pub mod multi_bit;
 pub mod noisy_counts;
 mod normal;
+mod pld;
 pub mod randomised_response;
 pub mod renyi;
 mod sampled;

@@ -18,6 +18,19 @@ fn scaled_tail(x: f64) -> f64 {
     DENSITY_AT_0 * sum / x
 }
 
+/// `P[X > x]` for a standard normal X.
+pub(crate) fn tail(x: f64) -> f64 {
+    0.5 * libm::erfc(x * std::f64::consts::FRAC_1_SQRT_2)
+}
+
+/// The least `x >= 0` with [`tail`] at most `bound`, above 0; bisection to the last bit.
+pub(crate) fn quantile_above(bound: f64) -> f64 {
+    match tail(0.0) <= bound {
+        true => 0.0,
+        false => bisect(40.0, 0.0, |x| tail(x) <= bound),
+    }
+}
+
 /// The least delta for which a normal law and the same shifted by `shift` standard deviations are
 /// (`epsilon`, delta) apart: `Φ(shift/2 - epsilon/shift) - e^epsilon Φ(-shift/2 - epsilon/shift)`
 /// (Balle and Wang 2018, Theorem 8).

@@ -38,3 +38,40 @@ fn renyi_totals_are_within_two_per_cent_of_a_published_accountant() {
     }
     assert_eq!((n, wrong), (200, Vec::<String>::new()));
 }
+
+/// The law of a part of a row of `pld.csv`, and how often it was released from.
+fn part(text: &str) -> (Law, u64) {
+    let cells: Vec<&str> = text.split(':').collect();
+    let [kind, numbers @ ..] = &cells[..] else {
+        panic!("{text}");
+    };
+    let numbers: Vec<f64> = numbers.iter().map(|cell| cell.parse().unwrap()).collect();
+    let law = match *kind {
+        "poisson" => sampled(kind, numbers[0], numbers[1]),
+        "laplace" => Law::Laplace { epsilon: numbers[0] },
+        "response" => Law::Response {
+            epsilon: numbers[0],
+            n_values: numbers[1] as u32,
+        },
+        other => panic!("{other}"),
+    };
+    (law, numbers[2] as u64)
+}
+
+/// Gaussian noise with and without a sample, Laplace noise, randomised response and mixes: within
+/// 1 % above dp-accounting's own upper bound, and no further below it than its grid is coarse.
+#[test]
+fn loss_distributions_are_within_one_per_cent_of_a_published_accountant() {
+    let (mut n, mut wrong) = (0, Vec::new());
+    for (parts, row) in rows(include_str!("accounting/pld.csv")) {
+        let mut accountant = Accountant::new(row[0]).unwrap();
+        let releases = parts.split(' ').map(part);
+        let releases: Vec<(usize, u64)> = releases.map(|(law, n)| (accountant.law(law), n)).collect();
+        let ratio = accountant.pld(&releases).unwrap() / row[1];
+        n += 1;
+        if !(0.996..1.01).contains(&ratio) {
+            wrong.push(format!("{parts} {row:?}: {ratio}"));
+        }
+    }
+    assert_eq!((n, wrong), (53, Vec::<String>::new()));
+}

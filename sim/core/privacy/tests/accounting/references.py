@@ -79,5 +79,56 @@ def rdp():
             file.flush()
 
 
+def composed(parts):
+    whole = None
+    for kind, first, second, times in parts:
+        if kind == "poisson":
+            one = pld.from_gaussian_mechanism(first, sampling_prob=second, value_discretization_interval=INTERVAL)
+        elif kind == "laplace":
+            one = pld.from_laplace_mechanism(1.0 / first, value_discretization_interval=INTERVAL)
+        else:
+            buckets = int(second)
+            noise = buckets / (buckets - 1 + np.exp(first))
+            one = pld.from_randomized_response(noise, buckets, value_discretization_interval=INTERVAL)
+        one = one.self_compose(times)
+        whole = one if whole is None else whole.compose(one)
+    return whole
+
+
+def pld_settings():
+    for noise, rate in itertools.product([0.5, 1.0, 4.0], [0.001, 0.01, 0.1, 1.0]):
+        for rounds in [1, 60, 1000]:
+            if noise == 0.5 and rate == 1.0 and rounds == 1000:
+                continue
+            yield [("poisson", noise, rate, rounds)]
+    for epsilon, rounds in [(0.01, 1000), (0.1, 100), (0.5, 20), (2.0, 10), (8.0, 2)]:
+        yield [("laplace", epsilon, 0.0, rounds)]
+        yield [("response", epsilon, 2.0, rounds)]
+        yield [("response", epsilon, 10.0, rounds)]
+    yield [("laplace", 0.1, 0.0, 50), ("response", 0.2, 2.0, 30)]
+    yield [("poisson", 1.0, 0.1, 60), ("laplace", 0.1, 0.0, 20)]
+    yield [("poisson", 2.0, 0.5, 30), ("poisson", 4.0, 1.0, 5), ("response", 0.3, 4.0, 10)]
+
+
+def pld_():
+    global INTERVAL
+    with open("pld.csv", "w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["parts", "delta", "epsilon"])
+        for place, parts in enumerate(pld_settings()):
+            delta = DELTAS[place % 3]
+            INTERVAL = 1e-3
+            near = composed(parts).get_epsilon_for_delta(delta)
+            INTERVAL = min(1e-3, max(2e-6, near / 5e3))
+            # Losses of randomised response are rounded up, at each release.
+            for kind, first, *_ in parts:
+                if kind == "response":
+                    INTERVAL = min(INTERVAL, 1e-4 * first)
+            epsilon = composed(parts).get_epsilon_for_delta(delta)
+            text = " ".join(":".join(str(value) for value in part) for part in parts)
+            table.writerow([text, delta, f"{epsilon:.9g}"])
+            file.flush()
+
+
 for name in sys.argv[1:]:
-    globals()[name]()
+    {"rdp": rdp, "pld": pld_}[name]()
