@@ -38,6 +38,31 @@ mod tests {
         );
     }
 
+    /// As many draws on either side of 0, in bands of any distance from it, as the law says: within
+    /// five standard deviations of binomial counts.
+    #[test]
+    fn laplace_draws_are_even_on_both_sides_of_0() {
+        let all = draws(6, laplace);
+        let n = all.len() as f64;
+        for (from, to) in [
+            (0.0, 0.005),
+            (0.005, 0.02),
+            (0.02, 0.1),
+            (0.1, 1.0),
+            (1.0, f64::INFINITY),
+        ] {
+            let of_a_side = 0.5 * (libm::exp(-from) - libm::exp(-to));
+            for sign in [-1.0, 1.0] {
+                let found = all.iter().filter(|x| (from..to).contains(&(sign * **x))).count() as f64;
+                let deviation = (n * of_a_side * (1.0 - of_a_side)).sqrt();
+                assert!(
+                    (found - n * of_a_side).abs() < 5.0 * deviation,
+                    "{sign} {from}..{to}: {found}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn value_stability() {
         assert_eq!(

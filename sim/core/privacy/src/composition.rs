@@ -148,6 +148,25 @@ mod tests {
         }
     }
 
+    /// The delta of each of the releases counts, and the slack once.
+    #[test]
+    fn advanced_composition_adds_up_deltas() {
+        let gaussian = PrivacyCost {
+            delta: 1e-7,
+            ..view(0.1)
+        };
+        let (many, mixed) = (
+            advanced(gaussian, 40, 1e-5).unwrap(),
+            advanced_mixed([(gaussian, 30), (view(0.1), 5), (gaussian, 10)], 1e-5).unwrap(),
+        );
+        assert!((many.delta / 1.4e-5 - 1.0).abs() < 1e-12, "{}", many.delta);
+        assert!((mixed.delta / 1.4e-5 - 1.0).abs() < 1e-12, "{}", mixed.delta);
+        assert_eq!(
+            advanced(PrivacyCost { delta: 0.1, ..gaussian }, 11, 0.1).unwrap().delta,
+            1.0
+        );
+    }
+
     /// Equal releases cost what [`advanced`] says; of unequal ones the large count most.
     #[test]
     fn different_costs_compose_by_the_same_rule() {
