@@ -151,7 +151,8 @@ fn total(law: Law, n: u64) -> Option<f64> {
     accountant.totals(&[(place, n)]).renyi
 }
 
-/// Every client pays for every round by the law of its cohort; the rows of a published accountant.
+/// Every client pays for every round by the law of its cohort. A published accountant proves 2.586,
+/// 4.323, 4.162 and 5.379 at whole orders.
 #[test]
 fn noise_at_the_server_is_charged_by_the_sample() {
     let charged = |cohort, z, rounds| {
@@ -173,11 +174,11 @@ fn noise_at_the_server_is_charged_by_the_sample() {
         );
         row.epsilon_renyi.unwrap()
     };
-    for (rate, z, rounds, expected) in [(0.1, 2.0, 100, 2.586652), (0.5, 4.0, 50, 4.322853)] {
+    for (rate, z, rounds, expected) in [(0.1, 2.0, 100, 2.580569), (0.5, 4.0, 50, 4.305842)] {
         let epsilon = charged(CohortSpec::Poisson { rate }, z, rounds);
         assert!((epsilon - expected).abs() < 6e-7, "{epsilon}, not {expected}");
     }
-    assert!((charged(CohortSpec::All, 5.0, 20) - 4.161912).abs() < 6e-7);
+    assert!((charged(CohortSpec::All, 5.0, 20) - 4.161624).abs() < 6e-7);
     // Replacing one client moves the sum by twice the clip: noise of 4 clips is that of 2
     // sensitivities.
     let epsilon = charged(
@@ -212,9 +213,8 @@ fn noise_at_clients_is_charged_to_who_sends_for_the_fewest_shares() {
         .unwrap();
     let law = Law::sampled_normal(Sampling::Poisson, 1.0, (5.0f64 / 3.0).sqrt() / 4.0, 1e-5).unwrap();
     let expected = total(law, most as u64).unwrap();
-    // The same law at the accountant's orders between whole ones.
-    assert!((row.epsilon_renyi.unwrap() / expected - 1.0).abs() < 2e-2, "{row:?}");
-    assert!(row.epsilon_renyi.unwrap() < expected * (1.0 + 1e-9));
+    // The same law at other orders.
+    assert!((row.epsilon_renyi.unwrap() / expected - 1.0).abs() < 2e-3, "{row:?}");
 }
 
 fn drawn(world: &World, round: u32, id: u32) -> bool {
