@@ -21,7 +21,8 @@ const TABLES: &[(&str, &str)] = &[
     (
         "privacy.csv",
         "mechanism,unit,releases,epsilon_per_release,delta_per_release,epsilon_max_client,epsilon_mean_client,\
-         composition,epsilon_claimed,delta_total,epsilon_basic,epsilon_advanced,epsilon_renyi",
+         composition,epsilon_claimed,delta_total,epsilon_basic,epsilon_advanced,epsilon_renyi,\
+         epsilon_pld,epsilon_total,accountant",
     ),
     (
         "clients.csv",

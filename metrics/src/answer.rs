@@ -4,10 +4,11 @@
 use crate::key::{MetricKey, base, in_words, reference_label};
 use crate::metric::Unit;
 use crate::records::{
-    CUT_EDGES, ClientScoreRow, ControlRow, LABEL_PRIOR, MAJORITY_CLASS, OWN_ACCURACY, OWN_SPREAD, OWN_WORST_TENTH,
-    TRAINING_MEAN,
+    CUT_EDGES, ClientScoreRow, ControlRow, EPSILON, LABEL_PRIOR, MAJORITY_CLASS, OWN_ACCURACY, OWN_SPREAD,
+    OWN_WORST_TENTH, PrivacyRow, RENYI, TRAINING_MEAN,
 };
 use crate::run_dir::{Division, RunDir};
+use crate::table::number_text;
 use crate::target::{self, Target};
 use crate::term::{Better, Meaning, find};
 use std::collections::BTreeMap;
@@ -56,9 +57,9 @@ impl Answer {
     }
 }
 
-/// The names of the numbers that answer a question: the `headline`, and what it took to reach
-/// targets. For an accuracy that a run lacks, since it learns several labels or numbers, stands the
-/// same of their scores.
+/// The names of the numbers that answer a question: the `headline`, what it took to reach targets,
+/// and the privacy loss of a private run. For an accuracy that a run lacks, since it learns several
+/// labels or numbers, stands the same of their scores.
 pub fn answers(headline: &[String], summary: &BTreeMap<String, f64>) -> Vec<String> {
     let mut names: Vec<String> = headline.iter().flat_map(|name| of_task(name, summary)).collect();
     let targets = summary.keys().filter_map(|name| Target::of_name(name, target::REACHED));
@@ -68,6 +69,10 @@ pub fn answers(headline: &[String], summary: &BTreeMap<String, f64>) -> Vec<Stri
             true => names.extend(took),
             false => names.push(of.name_of(target::REACHED)),
         }
+    }
+    let epsilon = EPSILON.name.to_string();
+    if summary.contains_key(&epsilon) && !names.contains(&epsilon) {
+        names.push(epsilon);
     }
     names
 }
@@ -138,12 +143,13 @@ pub fn lints(summary: &BTreeMap<String, f64>) -> Vec<String> {
 /// Adds to a run's numbers what its other files say besides: of one graph in pieces how many edges
 /// are cut, from its manifest, and of clients that are scored one by one the worst 10 %, the spread
 /// and the validation accuracy, from `client_scores.csv`; and each control as a reference of its
-/// metric, `metric@control`, from `controls.csv`. What its summary has stays as it is.
+/// metric, `metric@control`, from `controls.csv`; and the privacy loss, from `privacy.csv`. What its
+/// summary has stays as it is.
 ///
 /// `summary.json` has them, too, but not the part of it that the fingerprint is taken of; that of
 /// an older version goes without them.
 pub fn complete(
-    (division, clients, controls): (Option<&Division>, &[ClientScoreRow], &[ControlRow]),
+    (division, clients, controls, privacy): (Option<&Division>, &[ClientScoreRow], &[ControlRow], &[PrivacyRow]),
     summary: &mut BTreeMap<String, f64>,
     units: &mut BTreeMap<String, Unit>,
     terms: &mut BTreeMap<String, Meaning>,
@@ -168,8 +174,22 @@ pub fn complete(
         let name = MetricKey::of(metric).against(control).to_string();
         summary.entry(name).or_insert(*value);
     }
+    let spent = largest_loss(privacy);
+    if let Some(row) = spent {
+        let delta = number_text(row.delta_total);
+        let by = format!("{} at delta {delta}", row.accountant);
+        let renyi = (RENYI.to_owned(), row.epsilon_renyi);
+        for (label, epsilon) in [(by, row.epsilon_total), renyi] {
+            if let Some(epsilon) = epsilon {
+                let name = MetricKey::of(&EPSILON.name).against(&label).to_string();
+                summary.entry(name).or_insert(epsilon);
+            }
+        }
+    }
+    let epsilon = spent.and_then(|row| Some((EPSILON, row.epsilon_total?)));
     for (term, value) in cut
         .into_iter()
+        .chain(epsilon)
         .chain(of_clients.into_iter().flatten())
         .chain(validation)
     {
@@ -182,11 +202,24 @@ pub fn complete(
     }
 }
 
+/// The row with the largest total of those that have one, of what was released.
+fn largest_loss(privacy: &[PrivacyRow]) -> Option<&PrivacyRow> {
+    let totals = privacy.iter().filter(|row| row.releases > 0);
+    let totals = totals.filter_map(|row| Some((row.epsilon_total?, row)));
+    let largest = totals.reduce(|a, b| if b.0 > a.0 { b } else { a });
+    largest.map(|(_, row)| row)
+}
+
 impl RunDir {
     /// The same with everything that [`complete`] adds to its numbers.
     pub fn completed(mut self) -> Self {
         complete(
-            (self.manifest.division.as_ref(), &self.client_scores, &self.controls),
+            (
+                self.manifest.division.as_ref(),
+                &self.client_scores,
+                &self.controls,
+                &self.privacy,
+            ),
             &mut self.summary,
             &mut self.manifest.units,
             &mut self.manifest.terms,

@@ -57,7 +57,7 @@ pub const REFUSED_UPDATES: ArtifactTable = ArtifactTable {
         column(
             "index",
             WHOLE,
-            "Where its first number stands that is not finite, from 0.",
+            "Position, from 0, of its first number that is not finite, or that is beyond the fixed-point range of secure aggregation: 2^23 divided by the weight of the client.",
         ),
         column("value", FLOAT, "That number."),
     ],

@@ -151,7 +151,7 @@ impl ReadingRow {
 }
 
 table! {
-    "privacy.csv"
+    "privacy.csv"; 3 added
     /// A row of `privacy.csv`.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct PrivacyRow {
@@ -173,7 +173,7 @@ table! {
         pub composition: String,
         /// Total epsilon claimed by the paper.
         pub epsilon_claimed: Option<f64>,
-        /// Delta of the three following totals, each the maximum over clients.
+        /// Delta of the following totals, each the maximum over clients.
         pub delta_total: f64,
         /// Total epsilon by basic composition; empty if it gives no bound at that delta.
         pub epsilon_basic: Option<f64>,
@@ -181,6 +181,13 @@ table! {
         pub epsilon_advanced: Option<f64>,
         /// Total epsilon by Rényi accounting (Mironov 2017).
         pub epsilon_renyi: Option<f64>,
+        /// Total epsilon by privacy-loss distributions (Koskela et al. 2020); empty if the
+        /// distribution of a release is not known.
+        pub epsilon_pld: Option<f64>,
+        /// Least total epsilon proven by any of these; the one to report.
+        pub epsilon_total: Option<f64>,
+        /// Accountant that proves it: `basic`, `advanced`, `renyi`, `pld`, or `none`.
+        pub accountant: String,
     }
 }
 
@@ -314,6 +321,20 @@ pub const CUT_EDGES: Term = Term::new(
     "Edges between nodes of different clients, for one graph partitioned into subgraphs.",
     "",
 );
+/// Reference of [`EPSILON`]: the total by Rényi accounting.
+pub const RENYI: &str = "renyi";
+
+/// The largest total of a mechanism, or of several that reveal the same thing, with its accountant
+/// and its delta as a reference.
+pub const EPSILON: Term = Term::new(
+    "epsilon",
+    "Epsilon",
+    Unit::Number,
+    "Privacy loss, the least that an accountant proves: of the protected mechanism with the largest, for the client with the largest. `privacy.csv` has the total of each mechanism, and its unit of protection.",
+    "",
+)
+.lower();
+
 /// The accuracy of personalised models on one part of the data: [`ClientScoreRow::validation`].
 pub const OWN_ACCURACY: Term = Term::new(
     "own_accuracy",

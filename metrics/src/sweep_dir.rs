@@ -265,7 +265,7 @@ fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>
             let (clients, controls): (Vec<ClientScoreRow>, Vec<ControlRow>) =
                 (read_table(&dir, true)?, read_table(&dir, true)?);
             complete(
-                (run.division.as_ref(), &clients, &controls),
+                (run.division.as_ref(), &clients, &controls, &[]),
                 &mut summary,
                 &mut manifest.units,
                 &mut manifest.terms,

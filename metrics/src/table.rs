@@ -481,7 +481,8 @@ mod tests {
         assert_eq!(
             PrivacyRow::COLUMNS.join(","),
             "mechanism,unit,releases,epsilon_per_release,delta_per_release,epsilon_max_client,epsilon_mean_client,composition,\
-             epsilon_claimed,delta_total,epsilon_basic,epsilon_advanced,epsilon_renyi"
+             epsilon_claimed,delta_total,epsilon_basic,epsilon_advanced,epsilon_renyi,\
+             epsilon_pld,epsilon_total,accountant"
         );
         assert_eq!(
             ClientRow::COLUMNS.join(","),

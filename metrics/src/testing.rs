@@ -113,6 +113,9 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
             epsilon_basic: None,
             epsilon_advanced: None,
             epsilon_renyi: Some(0.5),
+            epsilon_pld: None,
+            epsilon_total: Some(0.5),
+            accountant: "renyi".to_owned(),
         }],
         clients: (0..3)
             .map(|client| ClientRow {

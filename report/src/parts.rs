@@ -190,6 +190,7 @@ pub(crate) fn privacy(axes: &[&str], arms: &Arms<'_, PrivacyRow>) -> Option<Tabl
             ("basic", row.epsilon_basic),
             ("advanced", row.epsilon_advanced),
             ("Rényi", row.epsilon_renyi),
+            ("loss distributions", row.epsilon_pld),
         ];
         let rules = rules
             .iter()

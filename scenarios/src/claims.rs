@@ -179,7 +179,7 @@ pub struct Measure {
 /// A column of `privacy.csv` that a claim may be of.
 type PrivacyColumn = (&'static str, fn(&PrivacyRow) -> Option<f64>);
 
-const PRIVACY_COLUMNS: [PrivacyColumn; 8] = [
+const PRIVACY_COLUMNS: [PrivacyColumn; 10] = [
     ("releases", |row| Some(row.releases as f64)),
     ("epsilon_per_release", |row| Some(row.epsilon_per_release)),
     ("epsilon_max_client", |row| Some(row.epsilon_max_client)),
@@ -188,6 +188,8 @@ const PRIVACY_COLUMNS: [PrivacyColumn; 8] = [
     ("epsilon_basic", |row| row.epsilon_basic),
     ("epsilon_advanced", |row| row.epsilon_advanced),
     ("epsilon_renyi", |row| row.epsilon_renyi),
+    ("epsilon_pld", |row| row.epsilon_pld),
+    ("epsilon_total", |row| row.epsilon_total),
 ];
 
 impl Measure {

@@ -312,6 +312,7 @@ pub fn play(
             division.as_ref(),
             &finished.outcome.client_scores,
             &finished.outcome.controls,
+            &finished.outcome.privacy,
         ),
         &mut summary.numbers,
         &mut summary.units,

@@ -2,7 +2,7 @@
 
 use crate::algorithm::{Finished, Runnable};
 use folkmoot_metrics::key::base;
-use folkmoot_metrics::records::CUT_EDGES;
+use folkmoot_metrics::records::{CUT_EDGES, EPSILON};
 use folkmoot_metrics::sweep_dir::WARNINGS;
 use folkmoot_metrics::term::{find, meanings};
 use folkmoot_metrics::{Cell, Direction, DropReason, Meaning, Sheet, Target, Term, Unit, curves_of, target};
@@ -141,6 +141,7 @@ pub const TERMS: &[Term] = &[
         "Whether the card's `stop` ended the run before its last round, 1 or 0.",
     ),
     CUT_EDGES,
+    EPSILON,
     count(
         WARNINGS,
         "Warnings",

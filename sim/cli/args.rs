@@ -1,9 +1,11 @@
 //! The command line.
 
+mod budget;
 mod flower;
 mod going_on;
 mod workers;
 
+pub(crate) use budget::{BudgetArgs, MechanismArg, SamplingArg};
 pub(crate) use flower::FlowerArgs;
 pub(crate) use going_on::{ForkArgs, ResumeArgs};
 pub(crate) use workers::{CalibrateArgs, CheckArgs, WorkerArgs};
@@ -28,7 +30,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Look at results", &["show", "report", "plot", "compare", "export"]),
     (
         "Write cards and components",
-        &["list", "explain", "check", "calibrate", "new"],
+        &["list", "explain", "check", "budget", "calibrate", "new"],
     ),
     ("Verify", &["verify", "audit"]),
     ("Data", &["data"]),
@@ -81,6 +83,11 @@ pub(crate) enum Command {
     /// Merge shards into one sweep
     #[command(after_help = "Example: folkmoot merge shard-1 shard-2 --out runs/whole")]
     Merge(MergeArgs),
+    /// Compute epsilon, noise or rounds of private training, without a run
+    #[command(
+        after_help = "Examples:\n  folkmoot budget --noise 1 --rate 0.1 --rounds 60        gives epsilon\n  folkmoot budget --epsilon 4 --rate 0.1 --rounds 60      gives the noise\n  folkmoot budget --epsilon 4 --noise 1 --clients 50/500  gives the rounds"
+    )]
+    Budget(BudgetArgs),
     /// Measure how long a training of your own Python code takes at each client, for virtual time
     #[command(after_help = "Example: folkmoot calibrate my-card.ron --out cost.csv")]
     Calibrate(CalibrateArgs),

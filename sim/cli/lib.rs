@@ -33,6 +33,7 @@
 
 mod args;
 mod audit;
+mod budget;
 mod calibrate;
 mod check;
 mod compare;
@@ -166,6 +167,7 @@ pub fn main(registry: Registry) -> ExitCode {
         Command::Fork(args) => fork::fork(&program, &args),
         Command::Sweep(args) => sweep::sweep(&program, &args),
         Command::Merge(args) => merge::merge(&program, &args),
+        Command::Budget(args) => budget::budget(&program, &args),
         Command::Calibrate(args) => calibrate::calibrate(&program, &args),
         Command::Check(args) => check::check(&program, &args),
         Command::Show(args) => show::show(&program, &args),

@@ -20,7 +20,8 @@ use std::path::Path;
 pub(super) struct Canonical {
     /// Files: present name, old name. Paths below `artifacts/` are written with it.
     pub files: &'static [(&'static str, &'static str)],
-    /// Columns of tables: present file, present name, old name.
+    /// Columns of tables: present file, present name, old name; [`ADDED`] for one that came after
+    /// the record began and is not hashed.
     pub columns: &'static [(&'static str, &'static str, &'static str)],
     /// Metrics: present name, old name, without the split in front and without `@label` or
     /// `[parameter=value]` behind.
@@ -30,6 +31,9 @@ pub(super) struct Canonical {
     /// Words in cells of a table: present file and column, present words, old words.
     pub words: &'static [(&'static str, &'static str, &'static str, &'static str)],
 }
+
+/// The old name of a column that there was not.
+const ADDED: &str = "";
 
 /// The table. Files below `artifacts/` are hashed in the order of their present names, so a new
 /// name keeps the place of the old one among those of its algorithm.
@@ -42,6 +46,9 @@ pub(super) const CANONICAL: Canonical = Canonical {
     columns: &[
         ("messages.csv", "materialised", "carried"),
         ("privacy.csv", "epsilon_max_client", "epsilon_worst_client"),
+        ("privacy.csv", "epsilon_pld", ADDED),
+        ("privacy.csv", "epsilon_total", ADDED),
+        ("privacy.csv", "accountant", ADDED),
     ],
     metrics: &[],
     labels: &[
@@ -145,12 +152,17 @@ impl Canonical {
             .from_reader(bytes);
         let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
         let mut heads: Vec<String> = Vec::new();
+        let is_added = |head: &str| columns.iter().any(|(_, new, old)| *new == head && *old == ADDED);
         for (row, record) in reader.records().enumerate() {
             let record = record.ok()?;
             if row == 0 {
                 heads = record.iter().map(str::to_owned).collect();
             }
-            let cells = record.iter().enumerate().map(|(at, cell)| {
+            let there = record
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| !heads.get(*at).is_some_and(|head| is_added(head)));
+            let cells = there.map(|(at, cell)| {
                 if row == 0 {
                     let old = columns.iter().find(|(_, new, _)| *new == cell);
                     return Cow::Borrowed(old.map_or(cell, |(.., old)| old));
@@ -217,7 +229,11 @@ mod tests {
             ("runs.csv", "rounds.csv"),
             ("artifacts/embeddings.csv", "artifacts/vectors.csv"),
         ],
-        columns: &[("runs.csv", "n_selected", "cohort"), ("scores.csv", "part", "split")],
+        columns: &[
+            ("runs.csv", "n_selected", "cohort"),
+            ("runs.csv", "n_late", ADDED),
+            ("scores.csv", "part", "split"),
+        ],
         metrics: &[("area", "auc"), ("own_worst_share", "own_worst_tenth")],
         labels: &[("published", "printed")],
         words: &[("privacy.csv", "mechanism", "Gaussian noise", "normal noise")],
@@ -235,7 +251,7 @@ mod tests {
             ("artifacts/vectors.csv", b"x\n"),
         ];
         let new: [(&str, &[u8]); 4] = [
-            ("runs.csv", b"round,n_selected\n0,3\n"),
+            ("runs.csv", b"round,n_selected,n_late\n0,3,9\n"),
             ("scores.csv", b"round,part,metric,value\n0,test,area,0.5\n0,all,loss,1.0\n"),
             (
                 "summary.json",

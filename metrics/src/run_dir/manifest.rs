@@ -226,8 +226,9 @@ pub(crate) fn decode_summary(path: &Path, bytes: &[u8]) -> Result<BTreeMap<Strin
 ///
 /// - `timing.csv`, which may differ;
 /// - `partition.csv` and `absences.csv`, which follow from the data and the card;
-/// - `client_scores.csv`, `controls.csv`, and the numbers that the manifest calls unhashed, which
-///   came after the record began;
+/// - `client_scores.csv`, `controls.csv`, the last columns of `privacy.csv` (`epsilon_pld`,
+///   `epsilon_total` and `accountant`), and the numbers that the manifest calls unhashed, which came
+///   after the record began;
 /// - figures and the report, which are drawn from these files;
 /// - the checkpoint and the trace, which a run may or may not leave;
 /// - `scenario.ron` and `manifest.json`, which state what was asked for.

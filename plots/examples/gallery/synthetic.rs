@@ -121,6 +121,9 @@ pub(crate) fn walks() -> RunResult {
         epsilon_basic: Some(worst),
         epsilon_advanced: Some(0.8 * worst),
         epsilon_renyi: Some(0.5 * worst),
+        epsilon_pld: None,
+        epsilon_total: Some(0.5 * worst),
+        accountant: "renyi".to_owned(),
     };
     result.privacy = vec![
         privacy("randomised response", 1.0, 12.0, 8.5, Some(1.0)),

@@ -26,7 +26,8 @@ _TABLES = {
     "scores": "round:i virtual_s:f split:s metric:s value:f n:i",
     "readings": "round:i virtual_s:f metric:s value:f n:i",
     "privacy": "mechanism:s unit:s releases:i epsilon_per_release:f delta_per_release:f epsilon_max_client:f epsilon_mean_client:f "
-    "composition:s epsilon_claimed:f delta_total:f epsilon_basic:f epsilon_advanced:f epsilon_renyi:f",
+    "composition:s epsilon_claimed:f delta_total:f epsilon_basic:f epsilon_advanced:f epsilon_renyi:f "
+    "epsilon_pld:f epsilon_total:f accountant:s",
     "clients": "client:i shard_size:i rounds:i uplink_bytes:i downlink_bytes:i peer_bytes:i compute_s:f online_s:f",
     "absences": "client:i from_s:f until_s:f",
     "partition": "client:i clients:i shard_size:i inner_edges:i cut_edges:i label:s items:i",

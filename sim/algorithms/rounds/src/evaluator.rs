@@ -1,6 +1,7 @@
 //! What rounds come to, seen from above.
 
 use super::message::{Extra, NOTHING, Order};
+use super::secure::RANGE;
 use super::server::{EMPTY, REFUSED};
 use super::{COUNTERS, Client, Exchange, Memory, NoiseAt, Rounds, Secure, Seen, SidePayload, Trainer, WEIGHTS};
 use folkmoot_engine::prelude::*;
@@ -92,12 +93,30 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> RoundEnd<'_, R, P, X> {
     }
 }
 
+/// Why updates were refused, of which so many had a finite number, of this size at most, that fixed
+/// point cannot hold.
+fn why_refused(refused: u64, (beyond, largest): (usize, f32)) -> String {
+    if beyond == 0 {
+        return "a number in them is not finite".to_owned();
+    }
+    let others = match refused - beyond as u64 {
+        0 => String::new(),
+        others => format!("; in {others} of them a number is not finite"),
+    };
+    format!(
+        "secure aggregation sums in fixed point, which holds numbers up to {RANGE} divided by the weight of the \
+         client (its training samples, or 1 with weighting: Uniform), and the largest in them is {largest}{others}; \
+         help: lower training.learning_rate, clip gradients or updates, set weighting: Uniform, or secure: Off"
+    )
+}
+
 /// Says what became of updates that should have moved the model, and did not.
-fn warn(counters: &[u64], n_rounds: usize, sheet: &mut Sheet) {
+fn warn(counters: &[u64], beyond: (usize, f32), n_rounds: usize, sheet: &mut Sheet) {
     let (refused, empty) = (counters[REFUSED], counters[EMPTY]);
     if refused > 0 {
+        let why = why_refused(refused, beyond);
         sheet.warn(format!(
-            "{refused} updates were refused, since a number in them is not finite (artifacts/refused_updates.csv)"
+            "{refused} updates were refused, since {why} (artifacts/refused_updates.csv)"
         ));
     }
     if empty > 0 {
@@ -176,8 +195,14 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>, T: RoundEvaluator<R, P, X>> 
     fn after_round(&self, ended: &Ended<'_, Rounds<R, P, X>>, sheet: &mut Sheet) {
         let barren = ended.server.barren();
         if barren >= BARREN {
+            let beyond = ended.server.beyond_range();
+            let refused = match beyond.0 {
+                0 => 1,
+                n => n as u64,
+            };
+            let why = why_refused(refused, beyond);
             sheet.diverged(format!(
-                "in {barren} rounds no update could be taken, since each that came had a number that is not finite"
+                "in {barren} rounds no update could be taken: each was refused, since {why}"
             ));
         }
         if is_evaluated(ended) {
@@ -201,7 +226,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>, T: RoundEvaluator<R, P, X>> 
         }
         compression(end, sheet);
         private(end, sheet);
-        warn(&end.counters, end.rounds.len(), sheet);
+        warn(&end.counters, end.server.beyond_range(), end.rounds.len(), sheet);
         if let Some(table) = end.server.refusals() {
             sheet.artifact(REFUSED_UPDATES.file, table.into_bytes());
         }

@@ -115,6 +115,31 @@ fn a_number_that_cannot_be_sent_is_withdrawn_and_named() {
     assert_eq!(completed, [6, 5, 6]);
 }
 
+/// Numbers that are finite, times 590 000 samples: above 2^23 the update is refused, and the
+/// warning says the range, the largest number and the way out.
+#[test]
+fn a_number_beyond_fixed_point_is_named_with_the_range() {
+    let task = tests::Toy {
+        least_samples: 590_000,
+        ..toy(6)
+    };
+    let outcome = play(task, secure(1), &World::ideal());
+    let table = String::from_utf8_lossy(&outcome.artifacts[0].bytes).into_owned();
+    assert_eq!(table, "client,round,index,value\n4,0,1,15\n5,0,1,16\n");
+    assert_eq!(number(&outcome, "refused_updates"), 2.0);
+    let warning = &outcome.warnings[0];
+    for part in [
+        "2 updates",
+        "up to 8388608 divided by",
+        "the largest in them is 16;",
+        "help: lower",
+        "weighting: Uniform",
+    ] {
+        assert!(warning.contains(part), "{part}: {warning}");
+    }
+    assert!(!warning.contains("not finite"), "{warning}");
+}
+
 #[test]
 fn a_round_that_loses_too_many_is_given_up() {
     let world = World {

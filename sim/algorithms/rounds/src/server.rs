@@ -76,6 +76,11 @@ impl<C: State, M: State, T: Extra> Server<C, M, T> {
         &self.global.collected
     }
 
+    /// As [`Global::beyond_range`].
+    pub(super) fn beyond_range(&self) -> (usize, f32) {
+        self.global.beyond_range()
+    }
+
     /// `refused_updates.csv`, if any was refused.
     pub(super) fn refusals(&self) -> Option<String> {
         self.global.refusals()

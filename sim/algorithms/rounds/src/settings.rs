@@ -155,7 +155,8 @@ pub enum Secure {
     /// Pairwise masking: the server learns only the sum of the updates (Bonawitz et al. 2017).
     /// Needs synchronous rounds. A round waits for all selected clients, including over-selected
     /// ones. The deadline applies to each of the four stages. Sums are in fixed point with 24
-    /// fractional bits.
+    /// fractional bits. An update is refused if one of its numbers, times the client's weight, is
+    /// beyond 2^23.
     Pairwise {
         /// Fraction of the clients that sent keys who must stay to the end of the round.
         #[component(default = 0.67, above = 0.5, at_most = 1)]

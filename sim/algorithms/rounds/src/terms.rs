@@ -7,7 +7,7 @@ pub const TERMS: &[Term] = &[
     count(
         "refused_updates",
         "Refused updates",
-        "Updates with non-finite values, which are excluded from aggregation: training diverged at those clients.",
+        "Updates with values that are not finite, or beyond the fixed-point range of secure aggregation. They are excluded from aggregation.",
     ),
     count(
         "late_updates",

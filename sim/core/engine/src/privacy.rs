@@ -2,7 +2,7 @@
 
 use crate::release::Channel;
 use folkmoot_metrics::PrivacyRow;
-use folkmoot_privacy::{Accountant, Law, Totals};
+use folkmoot_privacy::{Accountant, Composition, Law, Totals};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -214,6 +214,7 @@ impl Sums {
         };
         let each = |sum: f64, n: u64| if n == 0 { 0.0 } else { sum / n as f64 };
         let (worst, totals) = self.worst();
+        let ((accountant, total), by_distribution) = self.least();
         PrivacyRow {
             mechanism: info.mechanism.clone(),
             unit: info.unit.clone(),
@@ -228,7 +229,56 @@ impl Sums {
             epsilon_basic: totals.basic,
             epsilon_advanced: totals.advanced,
             epsilon_renyi: totals.renyi,
+            epsilon_pld: by_distribution,
+            epsilon_total: Some(total).filter(|total| total.is_finite()),
+            accountant: accountant.to_string(),
         }
+    }
+
+    /// The largest of the least totals that are proved of clients, with its composition, and the
+    /// largest by loss distributions, if those of all who might spend most are known.
+    ///
+    /// Distributions take time. So clients come in the order of what is proved without them, and
+    /// the search ends at one who spends less by that than another by his distribution.
+    fn least(&self) -> ((Composition, f64), Option<f64>) {
+        let nothing = self.accountant.totals(&[]).least();
+        let with_totals = |spending: &'_ Vec<(usize, u64)>| self.accountant.totals(spending);
+        let mut all: Vec<(Totals, &Vec<(usize, u64)>)> = self
+            .largest()
+            .map(|spending| (with_totals(spending), spending))
+            .collect();
+        // Equal ones keep their order, so that the names do not depend on how they came.
+        all.sort_by(|(a, _), (b, _)| b.least().1.total_cmp(&a.least().1));
+        let (mut worst, mut by_distribution) = (nothing, None);
+        for (i, (mut totals, spending)) in all.into_iter().enumerate() {
+            let (_, plain) = totals.least();
+            if plain <= worst.1 {
+                break;
+            }
+            // What is not protected has no distribution, nor has any other client then a total.
+            totals.pld = self.accountant.pld(spending);
+            by_distribution = match i {
+                0 => totals.pld,
+                _ => by_distribution.zip(totals.pld).map(|(a, b): (f64, f64)| a.max(b)),
+            };
+            let least = totals.least();
+            if least.1 > worst.1 {
+                worst = least;
+            }
+            if worst.1.is_infinite() {
+                break;
+            }
+        }
+        (worst, by_distribution)
+    }
+
+    /// The lists of spendings but for those that pay for the same as another and for less of the
+    /// last of it.
+    fn largest(&self) -> impl Iterator<Item = &Vec<(usize, u64)>> {
+        let after = self.spendings.iter().skip(1).map(Some).chain([None]);
+        let with_next = self.spendings.iter().zip(after);
+        let largest = with_next.filter(|(spending, next)| !next.is_some_and(|next| is_less(spending, next)));
+        largest.map(|(spending, _)| spending)
     }
 
     /// The largest sum of epsilons that a client has spent, and the largest total by each
@@ -236,14 +286,8 @@ impl Sums {
     fn worst(&self) -> (f64, Totals) {
         let epsilon = |(place, times): &(usize, u64)| self.accountant.laws()[*place].epsilon() * *times as f64;
         let (mut sum, mut totals) = (0.0f64, self.accountant.totals(&[]));
-        let mut after = self.spendings.iter().skip(1);
-        for spending in &self.spendings {
-            let next = after.next();
-            // Who pays for the same and once more for the last of it, pays more by every
-            // composition.
-            if next.is_some_and(|next| is_less(spending, next)) {
-                continue;
-            }
+        // Who pays for the same and once more for the last of it, pays more by every composition.
+        for spending in self.largest() {
             sum = sum.max(spending.iter().map(epsilon).sum());
             let more = self.accountant.totals(spending);
             let larger = |a: Option<f64>, b: Option<f64>| Some(a?.max(b?));
@@ -346,6 +390,41 @@ mod tests {
         assert_eq!(
             row.epsilon_renyi,
             Some(alone(VIEW, 60).max(alone(Law::Laplace { epsilon: 3.0 }, 1)))
+        );
+    }
+
+    /// The total is the least that is proved of the client who spends most, and says by whom.
+    #[test]
+    fn the_total_names_its_accountant() {
+        let mut prices = Prices::default();
+        let (small, large) = (prices.number(0, VIEW), prices.number(0, Law::Laplace { epsilon: 3.0 }));
+        let mut spent = vec![Spent::default(); 3];
+        (0..100).for_each(|_| spent[0].add(small, 1));
+        (0..99).for_each(|_| spent[2].add(small, 1));
+        spent[1].add(large, 1);
+        let row_of = |spent: &[Spent]| row(&prices, spent, 0);
+        let of = |law, n| {
+            let mut accountant = Accountant::new(DELTA).unwrap();
+            let law = accountant.law(law);
+            accountant.pld(&[(law, n)])
+        };
+        let all = row_of(&spent);
+        assert_eq!((all.epsilon_total, all.accountant.as_str()), (of(VIEW, 100), "pld"));
+        assert_eq!(all.epsilon_pld, all.epsilon_total);
+        assert!(all.epsilon_total < all.epsilon_renyi);
+        let one = row_of(&spent[1..2]);
+        assert_eq!((one.epsilon_total, one.accountant.as_str()), (Some(3.0), "basic"));
+        spent[1].add(prices.number(0, Law::UNPROTECTED), 1);
+        let none = rows(
+            (&[info()], &[]),
+            (3, DELTA),
+            &[],
+            std::iter::once((&prices, &spent[..])),
+        );
+        let none = &none[0];
+        assert_eq!(
+            (none.epsilon_total, none.accountant.as_str(), none.epsilon_pld),
+            (None, "none", None)
         );
     }
 

@@ -58,7 +58,8 @@ fn hidden_graphs_cost_what_a_published_accountant_says() {
             (row.mechanism.as_str(), row.unit.as_str()) == ("Gaussian noise: sums of gradients", "one graph");
         assert!(is_named && row.releases == 1000, "{row:?}");
         let epsilon = row.epsilon_renyi.unwrap();
-        assert!((epsilon - 2.101367).abs() < 6e-7, "{epsilon}");
+        // dp-accounting 0.6.0 proves this by its own orders, which are fewer.
+        assert!((2.10136..2.1013671).contains(&epsilon), "{epsilon}");
         assert_eq!(outcome.privacy.len(), 1);
     }
     // Without noise updates are what they always are.

@@ -11,6 +11,9 @@ const ONE: f64 = (1_u64 << FRACTION_BITS) as f64;
 /// No single value may be larger, so that [`MAX_CLIENTS`] cannot overflow their sum.
 const LARGEST: f64 = (1_u64 << 47) as f64;
 
+/// The largest product of a value and its weight that fixed point holds: 2^23.
+pub(crate) const RANGE: f64 = LARGEST / ONE;
+
 /// The most clients of a round.
 pub(crate) const MAX_CLIENTS: u32 = 1 << 15;
 

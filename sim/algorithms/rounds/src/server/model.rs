@@ -105,6 +105,14 @@ impl<C: State, M: State> Global<C, M> {
         }
     }
 
+    /// How many updates were refused for a finite number, which fixed point cannot hold, and the
+    /// largest size of those numbers.
+    pub(super) fn beyond_range(&self) -> (usize, f32) {
+        let sizes = self.refused.iter().map(|refused| f32::from_bits(refused.bits).abs());
+        let beyond = sizes.filter(|size| size.is_finite());
+        beyond.fold((0, 0.0), |(n, largest), size| (n + 1, largest.max(size)))
+    }
+
     /// The table of refused updates, if there are any.
     pub(super) fn refusals(&self) -> Option<String> {
         let mut table = REFUSED_UPDATES.header(&[]);

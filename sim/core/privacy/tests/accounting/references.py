@@ -5,7 +5,8 @@
 Noise is in sensitivities of one client that is there or not. Where a sample of fixed size is
 drawn, one client replaces another, which moves the sum twice as far: dp-accounting is given half
 the noise. `epsilon_low` is a lower bound of the truth, by optimistic rounding of the losses; for
-samples of fixed size, of the pair of inputs whose sum moves from -1 to 1.
+samples of fixed size, of the pair of inputs whose sum moves from -1 to 1. In pld.csv `epsilon` is
+by pessimistic rounding, so that the truth lies between the two.
 """
 
 import csv
@@ -79,17 +80,18 @@ def rdp():
             file.flush()
 
 
-def composed(parts):
+def composed(parts, interval, pessimistic=True):
+    grid = {"value_discretization_interval": interval, "pessimistic_estimate": pessimistic}
     whole = None
     for kind, first, second, times in parts:
         if kind == "poisson":
-            one = pld.from_gaussian_mechanism(first, sampling_prob=second, value_discretization_interval=INTERVAL)
+            one = pld.from_gaussian_mechanism(first, sampling_prob=second, **grid)
         elif kind == "laplace":
-            one = pld.from_laplace_mechanism(1.0 / first, value_discretization_interval=INTERVAL)
+            one = pld.from_laplace_mechanism(1.0 / first, **grid)
         else:
             buckets = int(second)
             noise = buckets / (buckets - 1 + np.exp(first))
-            one = pld.from_randomized_response(noise, buckets, value_discretization_interval=INTERVAL)
+            one = pld.from_randomized_response(noise, buckets, **grid)
         one = one.self_compose(times)
         whole = one if whole is None else whole.compose(one)
     return whole
@@ -111,22 +113,20 @@ def pld_settings():
 
 
 def pld_():
-    global INTERVAL
     with open("pld.csv", "w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(["parts", "delta", "epsilon"])
+        table.writerow(["parts", "delta", "epsilon", "epsilon_low"])
         for place, parts in enumerate(pld_settings()):
             delta = DELTAS[place % 3]
-            INTERVAL = 1e-3
-            near = composed(parts).get_epsilon_for_delta(delta)
-            INTERVAL = min(1e-3, max(2e-6, near / 5e3))
+            near = composed(parts, 1e-3).get_epsilon_for_delta(delta)
+            interval = min(1e-3, max(2e-6, near / 5e3))
             # Losses of randomised response are rounded up, at each release.
             for kind, first, *_ in parts:
                 if kind == "response":
-                    INTERVAL = min(INTERVAL, 1e-4 * first)
-            epsilon = composed(parts).get_epsilon_for_delta(delta)
+                    interval = min(interval, 1e-4 * first)
+            high, low = (composed(parts, interval, up).get_epsilon_for_delta(delta) for up in (True, False))
             text = " ".join(":".join(str(value) for value in part) for part in parts)
-            table.writerow([text, delta, f"{epsilon:.9g}"])
+            table.writerow([text, delta, f"{high:.9g}", f"{low:.9g}"])
             file.flush()
 
 
