@@ -210,7 +210,7 @@ table! {
         pub peer_bytes: u64,
         /// Virtual seconds of computing.
         pub compute_s: f64,
-        /// Virtual seconds online.
+        /// Virtual seconds online. After 65 536 absences of a client the rest is estimated from them.
         pub online_s: f64,
     }
 }

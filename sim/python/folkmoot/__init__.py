@@ -12,11 +12,12 @@ frames of two runs always go together, whatever their numbers. Files are read wh
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import sys
 import warnings
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from .app import Context, Facts, Metric, Model, Shard, Update, evaluate, initial, measured, train
 from .items import Items, client_data, evaluate_at_client, gradient, predict
@@ -29,6 +30,7 @@ from .strategy import SERVER, Down, Event, Gaussian, Laplace, Participant, Peer,
 __all__ = [
     "SERVER",
     "Aggregate",
+    "Budget",
     "ClientUpdate",
     "Clients",
     "Comparison",
@@ -53,6 +55,7 @@ __all__ = [
     "Up",
     "Update",
     "aggregate",
+    "budget",
     "client_data",
     "compare",
     "evaluate",
@@ -259,6 +262,51 @@ def compare(a: AnyPath, b: AnyPath) -> Comparison:
     if done.returncode not in (0, 1) or done.stderr.startswith("error:"):
         raise FolkmootError(done.stderr.strip())
     return Comparison(done.returncode == 0, done.stdout.strip())
+
+
+class Budget(NamedTuple):
+    """Privacy of noise in repeated rounds; `found` names what `budget` computed."""
+
+    found: str
+    #: The least total that an accountant proves; `None` if none proves one.
+    epsilon: Optional[float]
+    delta: float
+    #: `basic`, `advanced`, `renyi`, `pld` (privacy-loss distributions) or `none`.
+    accountant: str
+    #: Standard deviation of Gaussian noise divided by the clipping norm; scale of Laplace noise divided by the sensitivity.
+    noise: float
+    rounds: int
+    rate: float
+    neighbours: str
+    epsilon_basic: Optional[float]
+    epsilon_advanced: Optional[float]
+    epsilon_renyi: Optional[float]
+    epsilon_pld: Optional[float]
+
+
+def budget(
+    card: Optional[AnyPath] = None,
+    *,
+    epsilon: Optional[float] = None,
+    noise: Optional[float] = None,
+    rounds: Optional[int] = None,
+    delta: Optional[float] = None,
+    rate: Optional[float] = None,
+    clients: Optional[str] = None,
+    sampling: Optional[str] = None,
+    mechanism: Optional[str] = None,
+) -> Budget:
+    """Privacy of training, without a run: of two of `epsilon`, `noise` and `rounds` the third, or the epsilon of a private `card`.
+
+    `rate` is the probability of a client to be in a round, or `clients` is `"50/1000"`; `sampling` is `"poisson"`, `"fixed"` or
+    `"none"`, and `mechanism` `"gaussian"` or `"laplace"`. The default of `delta` is 1e-5.
+    """
+    numbers = {"epsilon": epsilon, "noise": noise, "rounds": rounds, "delta": delta, "rate": rate}
+    if card is not None and epsilon is not None:
+        raise FolkmootError("budget: a card has its noise and its rounds; help: budget(epsilon=…, rounds=…, rate=…) gives a noise")
+    options = _options(**numbers, clients=clients, sampling=sampling, mechanism=mechanism, format="json")
+    answers = json.loads(call("budget", *([] if card is None else [os.fspath(card)]), *options))
+    return Budget(**answers[0])
 
 
 def progress(event: Mapping[str, Any]) -> None:

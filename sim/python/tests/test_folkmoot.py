@@ -349,6 +349,18 @@ def test_an_attacker_of_ones_own_reads_messages_that_a_run_kept(example: Path, t
     assert set(found) == set(names["PARTS"])
 
 
+def test_a_budget_is_computed_without_a_run() -> None:
+    spent = folkmoot.budget(noise=1.0, rate=0.1, rounds=60)
+    assert (spent.found, spent.accountant, spent.delta) == ("epsilon", "pld", 1e-5)
+    # dp-accounting 0.6.0 gives 5.5727 from above and 5.5427 from below.
+    assert spent.epsilon is not None and 5.5426 < spent.epsilon < 5.6
+    noise = folkmoot.budget(epsilon=spent.epsilon, rate=0.1, rounds=60)
+    assert noise.found == "noise" and 0.999 < noise.noise < 1.002
+    assert folkmoot.budget(epsilon=spent.epsilon, noise=1.0, clients="100/1000").rounds == 60
+    with pytest.raises(folkmoot.FolkmootError, match="two of --epsilon, --noise and --rounds"):
+        folkmoot.budget(noise=1.0)
+
+
 def test_a_text_that_a_spreadsheet_would_compute_is_read_without_its_apostrophe() -> None:
     written = ["'=1+1", "'+a", "''-d", "'e", "-1.5", "a=b", ""]
     table = "arm,n\n" + "".join(f"{cell},1\n" for cell in written)

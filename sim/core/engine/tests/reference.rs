@@ -2,6 +2,8 @@
 //! cell.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
+#[path = "reference/place.rs"]
+mod place;
 #[path = "reference/plain.rs"]
 mod plain;
 #[path = "reference/script.rs"]
@@ -9,247 +11,17 @@ mod script;
 #[path = "reference/stops.rs"]
 mod stops;
 
-use folkmoot_draws::StreamName;
-use folkmoot_engine::prelude::{
-    ClientId, NoData, Options, Party, Round, RunError, SimSpan, SimTime, Streams, System, World,
-};
+use folkmoot_engine::prelude::{ClientId, NoData, Options, Party, RunError, SimSpan, SimTime, System, World};
 use folkmoot_engine::run::run_among;
-use folkmoot_engine::world::network::{self, AccessRates, Link, LinkClass, Links, Network, Verdict};
-use folkmoot_engine::world::outages::{OutageSpec, RegionBy};
-use folkmoot_engine::world::{Availability, CohortSpec, Dist, DropoutSpec, Presence, PresenceCursor};
-use folkmoot_engine::world::{Log, Rate, Replay};
-use folkmoot_engine::world::{availability, devices};
-use folkmoot_metrics::Bytes;
+use folkmoot_engine::world::network::{LinkClass, Links};
+use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec};
 use folkmoot_metrics::trace::{Event, What};
+use place::{Attendance, Place, easy, place};
 use plain::{Story, in_order};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use script::{Act, Diaries, Heard, Script};
-use std::sync::Arc;
 use stops::{among, in_pieces};
-
-/// A world as it is drawn. Most of its times are whole milliseconds, so that many events fall on
-/// one instant.
-#[derive(Clone, Debug)]
-struct Place {
-    links: Option<Links>,
-    ops_per_s: Option<f64>,
-    stutters: bool,
-    has_outages: bool,
-    attendance: Attendance,
-    dropout: DropoutSpec,
-    cohort: CohortSpec,
-    horizon: SimSpan,
-    header_bytes: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Attendance {
-    Always,
-    Bernoulli,
-    OnOff,
-    Blink,
-}
-
-/// Clients come and go by the millisecond: client `c` is away in every millisecond that it and 3
-/// divide with rest 0.
-struct Blink;
-
-impl Availability for Blink {
-    fn presence(&self, client: ClientId, _: Round, at: SimTime, _: &mut PresenceCursor, _: Streams) -> Presence {
-        let millisecond = at.0 / 1_000_000;
-        match (millisecond + u64::from(client.0)).is_multiple_of(3) {
-            true => Presence::Away(Some(SimTime((millisecond + 1) * 1_000_000))),
-            false => Presence::Online,
-        }
-    }
-
-    fn online(&self, _: ClientId, _: &[(Round, SimTime)], _: Streams) -> SimSpan {
-        SimSpan::ZERO
-    }
-
-    fn absences(&self, _: ClientId, _: &[(Round, SimTime)], _: Streams, _: &mut dyn FnMut(SimTime, SimTime)) {}
-}
-
-/// Links whose limited rates are those of a log: half of the time nothing passes, then twice as
-/// much.
-struct Stuttering(Links);
-
-impl Network for Stuttering {
-    fn verdict(&self, link: Link, size: Bytes, name: StreamName) -> Verdict {
-        self.0.verdict(link, size, name)
-    }
-
-    fn access(&self, party: Party, streams: Streams) -> AccessRates {
-        let stutter = |rate: Rate| match rate {
-            Rate::Constant(rate) => {
-                let log = Log::new([(SimSpan(700_000), 0), (SimSpan(700_000), 2 * rate)]).unwrap();
-                Rate::Replay(Arc::new(Replay {
-                    log: Arc::new(log),
-                    passed: SimSpan(u64::from(party.index()) * 300_000),
-                }))
-            }
-            other => other,
-        };
-        let AccessRates { up, down } = self.0.access(party, streams);
-        AccessRates {
-            up: stutter(up),
-            down: stutter(down),
-        }
-    }
-
-    fn lookahead(&self) -> SimSpan {
-        self.0.lookahead()
-    }
-}
-
-impl Place {
-    fn outages(&self) -> OutageSpec {
-        OutageSpec {
-            regions: if self.has_outages { 2 } else { 0 },
-            by: RegionBy::Blocks,
-            mean_between_s: 0.02,
-            mean_length_s: 0.005,
-        }
-    }
-
-    /// The least that a message takes in any direction.
-    fn lookahead(&self) -> SimSpan {
-        let least = |latency: Dist| match latency {
-            Dist::Constant(ms) | Dist::Uniform { low: ms, .. } => ms,
-            Dist::LogNormal { min, .. } | Dist::Exponential { min, .. } => min,
-        };
-        let Some(Links {
-            uplink, downlink, peer, ..
-        }) = self.links
-        else {
-            return SimSpan(1);
-        };
-        let ms = [uplink, downlink, peer].map(|class| least(class.latency_ms));
-        SimSpan((ms[0].min(ms[1]).min(ms[2]) * 1e6) as u64).max(SimSpan(1))
-    }
-
-    fn world(&self) -> World {
-        let availability: Box<dyn Availability> = match self.attendance {
-            Attendance::Always => Box::new(availability::Always {}),
-            Attendance::Bernoulli => Box::new(availability::Bernoulli { online_prob: 0.6 }),
-            Attendance::OnOff => Box::new(availability::OnOff {
-                mean_on_s: 0.01,
-                mean_off_s: 0.005,
-            }),
-            Attendance::Blink => Box::new(Blink),
-        };
-        World {
-            network: match self.links {
-                Some(links) if self.stutters => Box::new(Stuttering(links)),
-                Some(links) => Box::new(links),
-                None => Box::new(network::Ideal {}),
-            },
-            devices: match self.ops_per_s {
-                Some(ops_per_s) => Box::new(devices::Constant { ops_per_s }),
-                None => Box::new(devices::LogNormal {
-                    median_ops_per_s: 1e3,
-                    sigma: 0.5,
-                }),
-            },
-            availability: self.outages().over(availability, 4),
-            dropout: self.dropout,
-            cohort: Box::new(self.cohort),
-            deadline: None,
-            // A message that is cut off by an absence begins anew, for ever where clients never
-            // stay for as long as it takes.
-            horizon: match self.attendance {
-                _ if self.has_outages => self.horizon.min(SimSpan(60_000_000)),
-                Attendance::Always | Attendance::Bernoulli => self.horizon,
-                Attendance::OnOff | Attendance::Blink => self.horizon.min(SimSpan(60_000_000)),
-            },
-            stop: Default::default(),
-            header_bytes: self.header_bytes,
-            ..World::ideal()
-        }
-    }
-}
-
-fn latency() -> impl Strategy<Value = Dist> {
-    prop_oneof![
-        6 => (0u32..4).prop_map(|ms| Dist::Constant(ms.into())),
-        1 => (0u32..3).prop_map(|low| Dist::Uniform { low: low.into(), high: 5.0 }),
-        1 => Just(Dist::LogNormal { median: 2.0, sigma: 0.6, min: 1.0 }),
-        1 => Just(Dist::Exponential { mean: 2.0, min: 0.5 }),
-    ]
-}
-
-fn links() -> impl Strategy<Value = Links> {
-    let class = || (latency(), prop_oneof![Just(0.0), Just(0.3)]);
-    let rate =
-        || prop_oneof![2 => Just(None), 1 => (1u32..4).prop_map(|n| Some(Dist::Constant(f64::from(n) * 8000.0)))];
-    let server = || prop_oneof![2 => Just(None), 1 => (1u32..4).prop_map(|n| Some(f64::from(n) * 20_000.0))];
-    let rates = (rate(), rate(), server(), server());
-    (class(), class(), class(), rates, 0u32..3, 0u32..3).prop_map(
-        |(uplink, downlink, peer, (up, down, server_up, server_down), max_retries, wait)| {
-            let class = |(latency_ms, loss_prob)| LinkClass { latency_ms, loss_prob };
-            Links {
-                uplink: class(uplink),
-                downlink: class(downlink),
-                peer: class(peer),
-                up_bytes_per_s: up,
-                down_bytes_per_s: down,
-                server_up_bytes_per_s: server_up,
-                server_down_bytes_per_s: server_down,
-                max_retries,
-                retry_after_ms: wait.into(),
-            }
-        },
-    )
-}
-
-fn place() -> impl Strategy<Value = Place> {
-    let links = prop_oneof![6 => links().prop_map(Some), 1 => Just(None)];
-    let ops_per_s = prop_oneof![3 => Just(Some(1e3)), 1 => Just(None)];
-    let attendance = prop_oneof![
-        Just(Attendance::Always),
-        Just(Attendance::Bernoulli),
-        Just(Attendance::OnOff),
-        Just(Attendance::Blink)
-    ];
-    let dropout = prop_oneof![
-        2 => Just(DropoutSpec { prob: 0.0, after_ms: Dist::Constant(0.0) }),
-        1 => (0u32..4).prop_map(|ms| DropoutSpec { prob: 0.3, after_ms: Dist::Constant(ms.into()) }),
-    ];
-    let cohort = prop_oneof![
-        Just(CohortSpec::All),
-        Just(CohortSpec::Fraction {
-            share: 0.5,
-            over_select: 1.0
-        })
-    ];
-    let horizon = prop_oneof![3 => Just(SimSpan::FOREVER), 1 => (1u64..30).prop_map(|ms| SimSpan(ms * 1_000_000))];
-    let header_bytes = prop_oneof![Just(0), Just(24)];
-    let faults = prop_oneof![4 => Just((false, false)), 1 => Just((true, false)), 1 => Just((false, true))];
-    (
-        links,
-        ops_per_s,
-        attendance,
-        dropout,
-        cohort,
-        horizon,
-        header_bytes,
-        faults,
-    )
-        .prop_map(
-            |(links, ops_per_s, attendance, dropout, cohort, horizon, header_bytes, (stutters, has_outages))| Place {
-                links,
-                ops_per_s,
-                stutters,
-                has_outages,
-                attendance,
-                dropout,
-                cohort,
-                horizon,
-                header_bytes,
-            },
-        )
-}
 
 fn act() -> impl Strategy<Value = Act> {
     let after = prop_oneof![
@@ -464,25 +236,62 @@ fn of_two_failures_at_one_instant_the_first_to_happen_is_told() {
         loss_prob: 0.0,
     };
     let place = Place {
-        stutters: false,
-        has_outages: false,
         links: Some(Links {
             uplink: class,
             downlink: class,
             peer: class,
             ..Links::default()
         }),
-        ops_per_s: None,
-        attendance: Attendance::Always,
-        dropout: DropoutSpec::default(),
-        cohort: CohortSpec::All,
-        horizon: SimSpan::FOREVER,
-        header_bytes: 0,
+        ..easy()
     };
     let failed = plain::play(&script, 3, (&place.world(), place.lookahead()), 1).err();
     let party = Party::Client(ClientId(1));
     assert!(matches!(failed, Some(RunError::Handler { party: who, .. }) if who == party));
     compare(&script, 3, &place, 1).unwrap();
+}
+
+/// The end of a run cuts off what is waited for beyond it: here a message that is lost, 0.4 ms on its
+/// way.
+#[test]
+fn a_message_that_is_lost_ends_with_the_run() {
+    let send = |to| Act::Send {
+        to,
+        words: 0,
+        policy: 0,
+    };
+    let script = Script {
+        rows: vec![
+            vec![send(0)],
+            vec![Act::Finish, send(1), Act::Round { round: 0 }],
+            vec![],
+            vec![],
+        ],
+        life: 2,
+        starts_clients: true,
+        finishes: false,
+    };
+    let at_once = |loss_prob| LinkClass {
+        latency_ms: Dist::Constant(0.0),
+        loss_prob,
+    };
+    let place = Place {
+        links: Some(Links {
+            uplink: at_once(0.0),
+            downlink: at_once(0.5),
+            peer: at_once(0.0),
+            server_up_bytes_per_s: Some(20_000.0),
+            max_retries: 0,
+            retry_after_ms: 0.0,
+            ..Links::default()
+        }),
+        ..easy()
+    };
+    let dropped = |seed| {
+        compare(&script, 2, &place, seed).unwrap();
+        let story = told(&script, 2, &place.world(), seed, Options::default()).unwrap();
+        story.cells.values().any(|cell| cell.dropped[0] > 0)
+    };
+    assert!((0..64).filter(|seed| dropped(*seed)).count() > 16);
 }
 
 /// Timers alone get a run nowhere: it ends thirty days after the last progress, unless one wait
@@ -491,15 +300,8 @@ fn of_two_failures_at_one_instant_the_first_to_happen_is_told() {
 fn a_run_in_which_nothing_comes_of_events_stalls() {
     const DAY: f64 = 24.0 * 3600.0;
     let place = Place {
-        stutters: false,
-        has_outages: false,
-        links: None,
         ops_per_s: Some(1.0),
-        attendance: Attendance::Always,
-        dropout: DropoutSpec::default(),
-        cohort: CohortSpec::All,
-        horizon: SimSpan::FOREVER,
-        header_bytes: 0,
+        ..easy()
     };
     let ends = |act: Act| {
         let script = Script {

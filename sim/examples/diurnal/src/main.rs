@@ -4,6 +4,7 @@
 use folkmoot::draws::unit;
 use folkmoot::engine::world::{Availability, Periodic, Presence, PresenceCursor};
 use folkmoot::prelude::*;
+use std::ops::ControlFlow;
 
 /// Clients that are online for the same hours of every day, each in a time zone of its own.
 #[component(
@@ -48,7 +49,7 @@ impl Availability for Shifts {
         client: ClientId,
         rounds: &[(Round, SimTime)],
         streams: Streams,
-        tell: &mut dyn FnMut(SimTime, SimTime),
+        tell: &mut dyn FnMut(SimTime, SimTime) -> ControlFlow<()>,
     ) {
         self.hours(client, streams).absences(rounds, tell);
     }

@@ -13,6 +13,7 @@ use folkmoot_metrics::{ClientId, Round, SimSpan, SimTime};
 use folkmoot_parts::component;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 const ROW: Purpose = Purpose(*b"flashrow");
 const DAY: Purpose = Purpose(*b"flashday");
@@ -191,7 +192,7 @@ impl Availability for Replayed {
         client: ClientId,
         rounds: &[(Round, SimTime)],
         streams: Streams,
-        tell: &mut dyn FnMut(SimTime, SimTime),
+        tell: &mut dyn FnMut(SimTime, SimTime) -> ControlFlow<()>,
     ) {
         let (phone, passed) = self.of(client);
         let end = rounds.last().map_or(SimTime::ZERO, |(_, end)| *end);
@@ -200,7 +201,9 @@ impl Availability for Replayed {
             at = match self.presence(client, Round(0), at, &mut cursor, streams) {
                 Presence::Away(until) => {
                     let until = until.unwrap_or(end);
-                    tell(at, until.min(end));
+                    if tell(at, until.min(end)).is_break() {
+                        return;
+                    }
                     until
                 }
                 Presence::Online => {
@@ -272,7 +275,8 @@ mod tests {
                 assert_eq!(model.online(client, &rounds, Streams::new(1)), SimSpan(online * S));
                 let mut away = 0;
                 model.absences(client, &rounds, Streams::new(1), &mut |from, until| {
-                    away += until.0 - from.0
+                    away += until.0 - from.0;
+                    ControlFlow::Continue(())
                 });
                 assert_eq!(away, (second - online) * S);
             }

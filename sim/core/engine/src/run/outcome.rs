@@ -18,6 +18,7 @@ use folkmoot_metrics::{
     AbsenceRow, ByRound, ClientId, ClientRow, Direction, Ledger, MessageRow, Party, ReadingRow, Round, SimTime,
 };
 use rayon::prelude::*;
+use std::ops::ControlFlow;
 
 /// The absences of so many clients are shown at most, and so many of all of them.
 const MOST_CLIENTS: u32 = 200;
@@ -258,13 +259,17 @@ impl Numbers<'_> {
             let client = (i * u64::from(self.n_clients) / u64::from(shown)) as u32;
             let before = rows.len();
             let mut tell = |from: SimTime, until: SimTime| {
-                if from < until && rows.len() <= MOST_ABSENCES {
+                if from < until {
                     let (from_s, until_s) = (from.as_secs(), until.as_secs());
                     rows.push(AbsenceRow {
                         client,
                         from_s,
                         until_s,
                     });
+                }
+                match rows.len() > MOST_ABSENCES {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
                 }
             };
             availability.absences(ClientId(client), &rounds, self.streams, &mut tell);

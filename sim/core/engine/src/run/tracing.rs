@@ -7,6 +7,7 @@ use crate::strategy::Strategy;
 use crate::trace::Note;
 use folkmoot_metrics::trace::{Event, What};
 use folkmoot_metrics::{Party, Round, SimTime};
+use std::ops::ControlFlow;
 
 /// So many notes are told of before the round is over. Few where assertions are checked, so that
 /// tests come to it.
@@ -99,6 +100,7 @@ impl<S: Strategy> Run<'_, '_, S> {
                     let what = What::Away { client, until };
                     events.push(Event { at, what });
                 }
+                ControlFlow::Continue(())
             };
             world
                 .availability

@@ -6,6 +6,7 @@ use folkmoot_draws::{Purpose, Rng, Streams, exponential, unit};
 use folkmoot_metrics::{ClientId, Party, Round, SimSpan, SimTime};
 use folkmoot_parts::component;
 use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
 
 const PURPOSE: Purpose = Purpose(*b"presence");
 
@@ -79,13 +80,13 @@ pub trait Availability: Send + Sync {
 
     /// Tells when `client` went away, each time, and when it came back or the last of `rounds`
     /// ended: in order, for whoever looks at a run event by event, and for outages that come on
-    /// top.
+    /// top. Ends at the first break.
     fn absences(
         &self,
         client: ClientId,
         rounds: &[(Round, SimTime)],
         streams: Streams,
-        tell: &mut dyn FnMut(SimTime, SimTime),
+        tell: &mut dyn FnMut(SimTime, SimTime) -> ControlFlow<()>,
     );
 }
 
@@ -123,7 +124,7 @@ impl Periodic {
 
     /// Tells of its absences until the end of the last of `rounds`, as [`Availability::absences`]
     /// asks.
-    pub fn absences(&self, rounds: &[(Round, SimTime)], tell: &mut dyn FnMut(SimTime, SimTime)) {
+    pub fn absences(&self, rounds: &[(Round, SimTime)], tell: &mut dyn FnMut(SimTime, SimTime) -> ControlFlow<()>) {
         let end = rounds.last().map_or(0, |(_, end)| end.0);
         let period = self.period.0.max(1);
         let away = period.saturating_sub(self.online.0);
@@ -133,7 +134,9 @@ impl Periodic {
             if away == 0 || since >= end {
                 break;
             }
-            tell(SimTime(since), SimTime(until.min(end)));
+            if tell(SimTime(since), SimTime(until.min(end))).is_break() {
+                break;
+            }
             back = until.checked_add(period);
         }
     }
@@ -157,7 +160,14 @@ impl Availability for Always {
         rounds.last().map_or(SimSpan::ZERO, |&(_, end)| end - SimTime::ZERO)
     }
 
-    fn absences(&self, _: ClientId, _: &[(Round, SimTime)], _: Streams, _: &mut dyn FnMut(SimTime, SimTime)) {}
+    fn absences(
+        &self,
+        _: ClientId,
+        _: &[(Round, SimTime)],
+        _: Streams,
+        _: &mut dyn FnMut(SimTime, SimTime) -> ControlFlow<()>,
+    ) {
+    }
 }
 
 /// The same online hours every day, which differ between clients by time zone and duration.
@@ -210,7 +220,7 @@ impl Availability for Diurnal {
         client: ClientId,
         rounds: &[(Round, SimTime)],
         streams: Streams,
-        tell: &mut dyn FnMut(SimTime, SimTime),
+        tell: &mut dyn FnMut(SimTime, SimTime) -> ControlFlow<()>,
     ) {
         self.hours(client, streams).absences(rounds, tell);
     }
@@ -277,15 +287,16 @@ impl Availability for Bernoulli {
         client: ClientId,
         rounds: &[(Round, SimTime)],
         streams: Streams,
-        tell: &mut dyn FnMut(SimTime, SimTime),
+        tell: &mut dyn FnMut(SimTime, SimTime) -> ControlFlow<()>,
     ) {
         let mut start = SimTime::ZERO;
         let mut away_since = None;
         for &(round, end) in rounds {
             match self.is_online(client, round, streams) {
                 true => {
-                    if let Some(since) = away_since.take() {
-                        tell(since, start);
+                    let told = away_since.take().map(|since| tell(since, start));
+                    if told.is_some_and(|told| told.is_break()) {
+                        return;
                     }
                 }
                 false => away_since = away_since.or(Some(start)),
@@ -293,16 +304,26 @@ impl Availability for Bernoulli {
             start = end;
         }
         if let Some(since) = away_since {
-            tell(since, start);
+            let _ = tell(since, start);
         }
     }
 }
 
-/// As many spans of clients can be followed in one run: minutes on one core.
-const MAX_SPANS: f64 = 4_294_967_296.0;
+/// Up to this time, in mean cycles of an online and an offline period, periods follow one another
+/// from the start of the run. Later ones are drawn in blocks, each by itself.
+const FIRST_CYCLES: u64 = 65_536;
+
+/// Length of a later block in mean cycles.
+const BLOCK_CYCLES: u64 = 256;
+
+/// At least, so that blocks can be counted to the end of virtual time.
+const LEAST_BLOCK: SimSpan = SimSpan(5_000_000_000);
 
 /// Alternating exponentially distributed online and offline periods, stationary at the start: a
 /// two-state Markov process in continuous time.
+///
+/// From cycle 65 536 on it begins anew every 256 mean cycles, in its stationary state, so that a
+/// time far away costs no more than a near one.
 #[component(
     name = "OnOff",
     about = "alternating online and offline periods, exponentially distributed"
@@ -317,14 +338,44 @@ pub struct OnOff {
     pub mean_off_s: f64,
 }
 
+/// A part of time whose periods are drawn without those before it.
+struct Block {
+    index: u32,
+    start: SimTime,
+    end: SimTime,
+}
+
 impl OnOff {
-    /// Moves `cursor` to the span that contains `at`, adding the online time passed over.
-    fn advance(&self, client: ClientId, at: SimTime, cursor: &mut PresenceCursor, streams: Streams) -> SimSpan {
-        let mut passed = SimSpan::ZERO;
-        if cursor.toggles > 0 && cursor.until > at {
-            return passed;
+    fn block(&self, at: SimTime) -> Block {
+        let cycle = SimSpan::from_secs(self.mean_on_s + self.mean_off_s).0;
+        let first = cycle.saturating_mul(FIRST_CYCLES);
+        if at.0 < first || first == u64::MAX {
+            return Block {
+                index: 0,
+                start: SimTime::ZERO,
+                end: SimTime(first),
+            };
         }
-        let mut rng = streams.party(PURPOSE, Party::Client(client), Round(0));
+        let length = cycle.saturating_mul(BLOCK_CYCLES).max(LEAST_BLOCK.0);
+        let before = (at.0 - first) / length;
+        let start = SimTime(first + before * length);
+        Block {
+            index: before as u32 + 1,
+            start,
+            end: start + SimSpan(length),
+        }
+    }
+
+    /// Moves `cursor` to the span that contains `at`.
+    fn advance(&self, client: ClientId, at: SimTime, cursor: &mut PresenceCursor, streams: Streams) {
+        if cursor.toggles > 0 && cursor.until > at {
+            return;
+        }
+        let block = self.block(at);
+        if cursor.until <= block.start {
+            (cursor.toggles, cursor.until) = (0, block.start);
+        }
+        let mut rng = streams.party(PURPOSE, Party::Client(client), Round(block.index));
         if cursor.toggles == 0 {
             let online = unit(&mut rng) * (self.mean_on_s + self.mean_off_s) < self.mean_on_s;
             // The equilibrium: an exponential span has no memory, so the first one is drawn like
@@ -338,12 +389,26 @@ impl OnOff {
             cursor.toggles += 1;
             let mean = if cursor.online { self.mean_on_s } else { self.mean_off_s };
             // One nanosecond at least, so that time moves.
-            cursor.until = start + SimSpan::from_secs(mean * exponential(&mut rng)).max(SimSpan(1));
-            if cursor.online {
-                passed += cursor.until.min(at) - start;
+            let span = SimSpan::from_secs(mean * exponential(&mut rng)).max(SimSpan(1));
+            cursor.until = (start + span).min(block.end);
+            if cursor.until == SimTime::NEVER {
+                break;
             }
         }
-        passed
+    }
+
+    /// The same, and to the last span in which the client is as then: an offline period can go on
+    /// in the next block.
+    fn advance_to_last(&self, client: ClientId, at: SimTime, cursor: &mut PresenceCursor, streams: Streams) {
+        self.advance(client, at, cursor, streams);
+        while cursor.until != SimTime::NEVER && cursor.until == self.block(cursor.until).start {
+            let mut next = *cursor;
+            self.advance(client, cursor.until, &mut next, streams);
+            if next.online != cursor.online {
+                break;
+            }
+            *cursor = next;
+        }
     }
 }
 
@@ -356,7 +421,7 @@ impl Availability for OnOff {
         cursor: &mut PresenceCursor,
         streams: Streams,
     ) -> Presence {
-        self.advance(client, at, cursor, streams);
+        self.advance_to_last(client, at, cursor, streams);
         if cursor.online {
             Presence::Online
         } else {
@@ -368,17 +433,8 @@ impl Availability for OnOff {
         vec!["availability.mean_on_s", "availability.mean_off_s"]
     }
 
-    fn affordable(&self, n_clients: u32) -> Affordable {
-        let mean_span_s = (self.mean_on_s + self.mean_off_s) / 2.0;
-        Affordable {
-            until: SimTime::ZERO + SimSpan::from_secs(MAX_SPANS / f64::from(n_clients.max(1)) * mean_span_s),
-            settings: self.settings(),
-        }
-    }
-
     fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan {
-        let end = rounds.last().map_or(SimTime::ZERO, |&(_, end)| end);
-        self.advance(client, end, &mut PresenceCursor::default(), streams)
+        without_absences(self, client, rounds, streams)
     }
 
     fn absences(
@@ -386,19 +442,47 @@ impl Availability for OnOff {
         client: ClientId,
         rounds: &[(Round, SimTime)],
         streams: Streams,
-        tell: &mut dyn FnMut(SimTime, SimTime),
+        tell: &mut dyn FnMut(SimTime, SimTime) -> ControlFlow<()>,
     ) {
         let end = rounds.last().map_or(SimTime::ZERO, |&(_, end)| end);
         let (mut at, mut cursor) = (SimTime::ZERO, PresenceCursor::default());
         while at < end {
-            self.advance(client, at, &mut cursor, streams);
+            self.advance_to_last(client, at, &mut cursor, streams);
             let until = cursor.until.min(end);
-            if !cursor.online {
-                tell(at, until);
+            if !cursor.online && tell(at, until).is_break() {
+                break;
             }
             at = until;
         }
     }
+}
+
+/// So many absences of a client are added up; a share of later ones is estimated from them.
+const COUNTED: u32 = 65_536;
+
+/// How long `client` was online until the end of the last of `rounds`, by its absences. After
+/// 65 536 absences the rest of the time counts with the same share of it.
+pub(super) fn without_absences(
+    model: &dyn Availability,
+    client: ClientId,
+    rounds: &[(Round, SimTime)],
+    streams: Streams,
+) -> SimSpan {
+    let end = rounds.last().map_or(SimTime::ZERO, |&(_, end)| end);
+    let (mut away, mut counted, mut known) = (SimSpan::ZERO, 0, end);
+    model.absences(client, rounds, streams, &mut |from, until| {
+        away += until - from;
+        counted += 1;
+        match counted < COUNTED {
+            true => ControlFlow::Continue(()),
+            false => {
+                known = until;
+                ControlFlow::Break(())
+            }
+        }
+    });
+    let online = u128::from((known - SimTime::ZERO).0.saturating_sub(away.0));
+    SimSpan((online * u128::from(end.0) / u128::from(known.0.max(1))) as u64)
 }
 
 #[cfg(test)]
@@ -449,7 +533,8 @@ mod tests {
         for end in 0..40 {
             let mut away = Vec::new();
             day.absences(&[(Round(0), SimTime(end))], &mut |from, until| {
-                away.extend(from.0..until.0)
+                away.extend(from.0..until.0);
+                ControlFlow::Continue(())
             });
             let expected: Vec<u64> = (0..end).filter(|time| at(*time) != Presence::Online).collect();
             assert_eq!(away, expected, "{end}");
@@ -458,18 +543,61 @@ mod tests {
         assert!(matches!(never, Presence::Online | Presence::Away(Some(_))), "{never:?}");
     }
 
+    /// A client that toggles every millisecond, at the end of virtual time, in a block of its own.
     #[test]
-    fn short_spans_of_many_clients_can_be_followed_for_a_short_time_only() {
-        let affordable = |mean_s, n_clients| {
-            let model = OnOff {
-                mean_on_s: mean_s,
-                mean_off_s: 3.0 * mean_s,
-            };
-            model.affordable(n_clients).until.as_secs()
+    fn a_time_far_away_costs_no_more_than_a_near_one() {
+        let model = OnOff {
+            mean_on_s: 0.001,
+            mean_off_s: 0.003,
         };
-        assert_eq!(affordable(0.001, 1 << 10), 8388.608);
-        assert_eq!(affordable(1000.0, 1 << 20), 8_192_000.0);
-        assert_eq!(Always {}.affordable(u32::MAX).until, SimTime::NEVER);
+        let streams = Streams::new(4);
+        let years = SimTime(500 * 365 * 24 * HOUR);
+        let (mut kept, mut online) = (PresenceCursor::default(), 0);
+        for step in 0..4_000 {
+            let at = years + SimSpan(step * 40_000_000);
+            let here = model.presence(ClientId(9), Round(0), at, &mut kept, streams);
+            if step % 100 == 0 {
+                let fresh = model.presence(ClientId(9), Round(0), at, &mut PresenceCursor::default(), streams);
+                assert_eq!(here, fresh, "at step {step}");
+            }
+            assert!(kept.toggles < 20_000, "{kept:?}");
+            online += u32::from(here == Presence::Online);
+        }
+        assert!(
+            (800..1200).contains(&online),
+            "a quarter of 4000 expected, got {online}"
+        );
+        let share = model.online(ClientId(9), &[(Round(0), years)], streams).0 as f64 / years.0 as f64;
+        assert!((share - 0.25).abs() < 0.01, "{share}");
+    }
+
+    /// Where blocks meet, absences stay apart and neither time nor state is lost.
+    #[test]
+    fn blocks_join_without_a_seam() {
+        let model = OnOff {
+            mean_on_s: 0.02,
+            mean_off_s: 0.02,
+        };
+        let first = model.block(SimTime::ZERO);
+        let blocks = [0, 1, 2].map(|k| model.block(SimTime(first.end.0 + k * 10_240_000_000)));
+        assert_eq!(blocks.each_ref().map(|block| block.index), [1, 2, 3]);
+        assert!(blocks[0].start == first.end && blocks.windows(2).all(|pair| pair[0].end == pair[1].start));
+        let (end, streams) = (blocks[2].end, Streams::new(5));
+        for client in (0..8).map(ClientId) {
+            let mut told = Vec::new();
+            model.absences(client, &[(Round(0), end)], streams, &mut |from, until| {
+                told.push((from, until));
+                ControlFlow::Continue(())
+            });
+            assert!(told.windows(2).all(|pair| pair[0].1 < pair[1].0));
+            let late: Vec<_> = told.iter().filter(|(_, until)| *until >= first.end).collect();
+            assert!(late.len() > 500);
+            for (from, until) in late {
+                let presence = |at| model.presence(client, Round(0), at, &mut PresenceCursor::default(), streams);
+                assert_eq!(presence(*from), Presence::Away(Some(*until)));
+                assert!(*until == end || presence(*until) == Presence::Online);
+            }
+        }
     }
 
     #[test]
@@ -516,7 +644,10 @@ mod tests {
             .flat_map(|client| models.map(|model| (client, model)))
         {
             let (streams, mut told) = (Streams::new(3), Vec::new());
-            model.absences(client, &rounds, streams, &mut |from, until| told.push((from, until)));
+            model.absences(client, &rounds, streams, &mut |from, until| {
+                told.push((from, until));
+                ControlFlow::Continue(())
+            });
             let away: u64 = told.iter().map(|(from, until)| until.0 - from.0).sum();
             assert_eq!(away, end.0 - model.online(client, &rounds, streams).0);
             assert!(told.iter().all(|(from, until)| from < until && *until <= end));

@@ -1,9 +1,11 @@
 //! Outages: clients lie in regions, and now and then a region goes away with all of its clients.
 
+use super::availability::without_absences;
 use super::{Affordable, Availability, Presence, PresenceCursor};
 use folkmoot_draws::{Purpose, Streams, exponential, index};
 use folkmoot_metrics::{ClientId, Party, Round, SimSpan, SimTime};
 use folkmoot_parts::component;
+use std::ops::ControlFlow;
 use std::sync::{PoisonError, RwLock};
 
 const REGION: Purpose = Purpose(*b"region  ");
@@ -158,12 +160,7 @@ impl Availability for Regional {
     }
 
     fn online(&self, client: ClientId, rounds: &[(Round, SimTime)], streams: Streams) -> SimSpan {
-        let end = rounds.last().map_or(SimTime::ZERO, |(_, end)| *end);
-        let mut online = end - SimTime::ZERO;
-        self.absences(client, rounds, streams, &mut |from, until| {
-            online = SimSpan(online.0.saturating_sub((until - from).0));
-        });
-        online
+        without_absences(self, client, rounds, streams)
     }
 
     /// The absences of the availability below and the outages of the region, those that overlap or
@@ -173,31 +170,45 @@ impl Availability for Regional {
         client: ClientId,
         rounds: &[(Round, SimTime)],
         streams: Streams,
-        tell: &mut dyn FnMut(SimTime, SimTime),
+        tell: &mut dyn FnMut(SimTime, SimTime) -> ControlFlow<()>,
     ) {
         let end = rounds.last().map_or(SimTime::ZERO, |(_, end)| *end);
         let region = self.spec.region(client, self.n_clients, streams);
         let cut = |(from, until): &Away| (*from, (*until).min(end));
-        let mut all: Vec<Away> = self.with(region, end, streams, |outages| {
+        let outages: Vec<Away> = self.with(region, end, streams, |outages| {
             outages.iter().take_while(|(from, _)| *from < end).map(cut).collect()
         });
-        self.otherwise
-            .absences(client, rounds, streams, &mut |from, until| all.push((from, until)));
-        all.sort_unstable();
+        let mut outages = outages.into_iter().peekable();
         let mut open: Option<Away> = None;
-        for (from, until) in all {
-            open = match open {
-                Some((since, last)) if from <= last => Some((since, last.max(until))),
-                before => {
-                    if let Some((since, last)) = before {
-                        tell(since, last);
-                    }
-                    Some((from, until))
-                }
-            };
+        let mut add = |(from, until): Away| match open {
+            Some((since, last)) if from <= last => {
+                open = Some((since, last.max(until)));
+                ControlFlow::Continue(())
+            }
+            before => {
+                open = Some((from, until));
+                before.map_or(ControlFlow::Continue(()), |(since, last)| tell(since, last))
+            }
+        };
+        let mut told = ControlFlow::Continue(());
+        self.otherwise.absences(client, rounds, streams, &mut |from, until| {
+            while told.is_continue()
+                && let Some(outage) = outages.next_if(|outage| outage.0 <= from)
+            {
+                told = add(outage);
+            }
+            if told.is_continue() {
+                told = add((from, until));
+            }
+            told
+        });
+        for outage in outages {
+            if told.is_continue() {
+                told = add(outage);
+            }
         }
-        if let Some((since, last)) = open {
-            tell(since, last);
+        if let (Some((since, last)), true) = (open, told.is_continue()) {
+            let _ = tell(since, last);
         }
     }
 }
@@ -276,7 +287,10 @@ mod tests {
         let rounds = [(Round(0), end)];
         for client in (0..9).map(ClientId) {
             let mut told: Vec<Away> = Vec::new();
-            model.absences(client, &rounds, streams, &mut |from, until| told.push((from, until)));
+            model.absences(client, &rounds, streams, &mut |from, until| {
+                told.push((from, until));
+                ControlFlow::Continue(())
+            });
             assert!(told.windows(2).all(|pair| pair[0].1 < pair[1].0), "{told:?}");
             let away: u64 = told.iter().map(|(from, until)| until.0 - from.0).sum();
             assert_eq!(model.online(client, &rounds, streams), SimSpan(end.0 - away));

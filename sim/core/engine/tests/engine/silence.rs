@@ -129,7 +129,7 @@ fn a_round_whose_every_message_is_lost_ends_and_the_next_one_begins() {
 }
 
 #[test]
-fn a_run_whose_clients_toggle_too_often_to_be_followed_is_refused_where_it_gets_there() {
+fn regions_that_fail_too_often_to_be_followed_are_refused_where_the_run_gets_there() {
     let slow = LinkClass {
         latency_ms: Dist::Constant(1e9),
         loss_prob: 0.0,
@@ -167,18 +167,10 @@ fn a_run_whose_clients_toggle_too_often_to_be_followed_is_refused_where_it_gets_
         };
         try_play((&strategy, 40), &world(horizon), 11, options)
     };
+    // Clients that toggle a thousand times a second can be, however far away the next message.
     for windows in [true, false] {
-        let error = play(windows, SimSpan::FOREVER).err().unwrap();
-        assert!(matches!(error, RunError::Unaffordable { .. }), "{error}");
-        assert!(
-            error
-                .to_string()
-                .contains("raise availability.mean_on_s or availability.mean_off_s"),
-            "{error}"
-        );
-        assert!(play(windows, SimSpan::from_secs(10.0)).is_ok());
+        assert!(play(windows, SimSpan::FOREVER).is_ok());
     }
-    // The card has outages, and no availability that could be lengthened.
     let world = World {
         availability: outages.over(Box::new(availability::Always {}), 40),
         ..world(SimSpan::FOREVER)
@@ -189,5 +181,4 @@ fn a_run_whose_clients_toggle_too_often_to_be_followed_is_refused_where_it_gets_
         error.contains("raise outages.mean_between_s or outages.mean_length_s"),
         "{error}"
     );
-    assert!(!error.contains("availability"), "{error}");
 }
