@@ -30,6 +30,7 @@ mod kept;
 mod language;
 mod ledger;
 mod mapped;
+mod memory;
 mod paper_tables;
 mod reports;
 mod shards;

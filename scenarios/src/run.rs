@@ -40,6 +40,9 @@ pub enum Failure {
     /// The run failed.
     #[error("{0}")]
     Run(#[source] RunError),
+    /// The data would take more memory than there is.
+    #[error("{0}")]
+    Memory(String),
     /// Another rank cannot go on.
     #[error("rank {rank}: {why}")]
     Elsewhere {
@@ -79,6 +82,16 @@ pub trait Watcher: Send {
     /// rounds: whether to save the run's state. Default: no.
     fn pause(&mut self, _at: SimTime, _rounds: usize) -> Pause {
         Pause::GoOn
+    }
+
+    /// Asked before data are drawn and before states are made, which will take so many bytes more,
+    /// by an estimate. Default: they will.
+    ///
+    /// # Errors
+    ///
+    /// There is not so much memory; the message ends the run.
+    fn fits(&mut self, _bytes: u64) -> Result<(), String> {
+        Ok(())
     }
 
     /// Something that a reader of data dropped, changed or did not read. Default: nothing is
@@ -406,6 +419,10 @@ fn observations(scenario: &Scenario, counters: &[(&'static str, Vec<u64>)]) -> V
 struct Follower<'a>(&'a mut dyn Watcher);
 
 impl Observer for Follower<'_> {
+    fn needs(&mut self, bytes: u64) -> Result<(), String> {
+        self.0.fits(bytes)
+    }
+
     fn rounds_done(&mut self, _: &[RoundRow], _: &mut dyn FnMut() -> Vec<MessageRow>) -> Result<(), String> {
         Ok(())
     }
@@ -473,6 +490,10 @@ impl Saver<'_> {
 }
 
 impl Observer for Saver<'_> {
+    fn needs(&mut self, bytes: u64) -> Result<(), String> {
+        self.watcher.fits(bytes)
+    }
+
     fn rounds_done(
         &mut self,
         rounds: &[RoundRow],

@@ -11,6 +11,7 @@ pub(crate) use going_on::{ForkArgs, ResumeArgs};
 pub(crate) use workers::{CalibrateArgs, CheckArgs, WorkerArgs};
 
 use crate::events::EventArgs;
+use crate::memory::Size;
 use crate::pauses::Every;
 use crate::shard::ShardArg;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -186,6 +187,10 @@ pub(crate) struct EngineArgs {
     /// Number of threads [default: all]
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+    /// Stop, with the state saved, when the program uses more memory than this, such as 4GB
+    /// [default: only check before the run that its estimate is free]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_memory: Option<Size>,
     /// Encode and decode every message (self-check)
     #[arg(long)]
     pub(crate) wire_check: bool,
@@ -194,6 +199,22 @@ pub(crate) struct EngineArgs {
     pub(crate) no_windows: bool,
     #[command(flatten)]
     pub(crate) workers: WorkerArgs,
+}
+
+impl Command {
+    /// How runs are made, by a command that makes some.
+    pub(crate) fn engine(&self) -> Option<&EngineArgs> {
+        match self {
+            Command::Run(args) => Some(&args.play.engine),
+            Command::Flower(args) => Some(&args.play.engine),
+            Command::Resume(args) => Some(&args.engine),
+            Command::Fork(args) => Some(&args.engine),
+            Command::Sweep(args) => Some(&args.engine),
+            Command::Verify(args) => Some(&args.engine),
+            Command::Audit(args) => Some(&args.engine),
+            _ => None,
+        }
+    }
 }
 
 /// When a run's state is saved.

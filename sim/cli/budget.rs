@@ -4,7 +4,6 @@ use crate::args::{BudgetArgs, Format, MechanismArg, SamplingArg};
 use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::output::print;
-use crate::text;
 use folkmoot_privacy::{Accountant, Composition, DELTA, Law, ParameterError, Sampling, Totals};
 use folkmoot_scenarios::run::{Cache, load};
 use folkmoot_scenarios::scenario;
@@ -91,33 +90,29 @@ impl Releases {
         Ok(low)
     }
 
-    /// What is released, and what its neighbours are.
-    fn words(&self, noise: f64, rounds: u64) -> (String, &'static str) {
-        let noise = text::number(noise);
-        let law = match self.mechanism {
-            MechanismArg::Gaussian => format!("Gaussian noise of standard deviation {noise} × clipping norm"),
-            MechanismArg::Laplace => format!("Laplace noise of scale {noise} × sensitivity"),
+    /// What is added, in which rounds, and what neighbouring data are.
+    fn words(&self, noise: f64, rounds: u64) -> [String; 3] {
+        let (noise, rate) = (digits(noise), digits(self.rate));
+        let noise = match self.mechanism {
+            MechanismArg::Gaussian => format!("Gaussian, standard deviation {noise} × clipping norm"),
+            MechanismArg::Laplace => format!("Laplace, scale {noise} × sensitivity"),
         };
-        let (sampling, neighbours) = match self.sampling {
-            SamplingArg::None => (String::new(), "one client is present or absent (add or remove one)"),
+        let (sample, neighbours) = match self.sampling {
+            SamplingArg::None => (String::new(), NEIGHBOURS[0]),
             SamplingArg::Poisson => (
-                format!(
-                    ", each client with probability {} (Poisson sampling)",
-                    text::number(self.rate)
-                ),
-                "one client is present or absent (add or remove one)",
+                format!(", each client with probability {rate} (Poisson sampling)"),
+                NEIGHBOURS[0],
             ),
-            SamplingArg::Fixed => (
-                format!(", a fixed-size sample of {} of the clients", text::number(self.rate)),
-                "one client is another (replace one)",
-            ),
+            SamplingArg::Fixed => (format!(", a fixed-size sample of {rate} of the clients"), NEIGHBOURS[1]),
         };
-        (
-            format!("{law}, {}{sampling}", text::counted(rounds as usize, "round")),
-            neighbours,
-        )
+        [noise, format!("{rounds}{sample}"), neighbours.to_owned()]
     }
 }
+
+const NEIGHBOURS: [&str; 2] = [
+    "one client is present or absent (add or remove one)",
+    "one client is another (replace one)",
+];
 
 pub(crate) fn budget(program: &Program, args: &BudgetArgs) -> Result<(), Exit> {
     let wrong = |error: ParameterError| Exit::usage(format!("error: {error}"));
@@ -174,7 +169,7 @@ pub(crate) fn budget(program: &Program, args: &BudgetArgs) -> Result<(), Exit> {
         Format::Json => {
             let values = answers.iter().map(|(found, noise, rounds, totals)| {
                 let (accountant, epsilon) = totals.least();
-                let (_, neighbours) = releases.words(*noise, *rounds);
+                let [.., neighbours] = releases.words(*noise, *rounds);
                 serde_json::json!({
                     "found": found,
                     "epsilon": finite(epsilon),
@@ -207,6 +202,26 @@ fn finite(x: f64) -> Option<f64> {
     Some(x).filter(|x| x.is_finite())
 }
 
+/// Four digits.
+fn digits(x: f64) -> f64 {
+    format!("{x:.3e}").parse().unwrap_or(x)
+}
+
+/// Four digits, rounded up, as a bound is.
+fn upwards(x: f64) -> f64 {
+    let near = digits(x);
+    if near >= x {
+        return near;
+    }
+    let text = format!("{x:.3e}");
+    let next = text.split_once('e').and_then(|(digits, exponent)| {
+        let digits: u32 = digits.replace('.', "").parse().ok()?;
+        let exponent: i32 = exponent.parse().ok()?;
+        format!("{}e{}", digits + 1, exponent - 3).parse().ok()
+    });
+    next.unwrap_or(x)
+}
+
 fn describe(releases: &Releases, (found, noise, rounds): (&str, f64, u64), totals: &Totals) -> String {
     let (accountant, epsilon) = totals.least();
     let name = match accountant {
@@ -225,21 +240,21 @@ fn describe(releases: &Releases, (found, noise, rounds): (&str, f64, u64), total
     let others: Vec<String> = all
         .iter()
         .filter(|(other, _)| *other != accountant.to_string())
-        .filter_map(|(other, epsilon)| Some(format!("{other} {}", text::number((*epsilon)?))))
+        .filter_map(|(other, epsilon)| Some(format!("{other} {}", upwards((*epsilon)?))))
         .collect();
     let others = match others.is_empty() {
         true => String::new(),
         false => format!("; others: {}", others.join(", ")),
     };
     let head = match found {
-        "noise" => format!("noise {}", text::number(noise)),
+        "noise" => format!("noise {}", digits(noise)),
         "rounds" => format!("rounds {rounds}"),
-        _ => format!("epsilon {}", text::number(epsilon)),
+        _ => format!("epsilon {}", upwards(epsilon)),
     };
-    let (released, neighbours) = releases.words(noise, rounds);
+    let [added, sampled, neighbours] = releases.words(noise, rounds);
     format!(
-        "{head}\n  privacy     epsilon {} at delta {}\n  accountant  {name}{others}\n  releases    {released}\n  neighbours  {neighbours}",
-        text::number(epsilon),
+        "{head}\n  privacy     epsilon {} at delta {}\n  accountant  {name}{others}\n  noise       {added}\n  rounds      {sampled}\n  neighbours  {neighbours}",
+        upwards(epsilon),
         releases.delta,
     )
 }
@@ -318,4 +333,43 @@ fn of_card(program: &Program, card: &str, args: &BudgetArgs) -> Result<(Releases
         delta: args.delta.unwrap_or(loaded.world.delta),
     };
     Ok((releases, noise, rounds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_rounded_up() {
+        assert_eq!(
+            [5.572707, 5.5722, 0.1, 9.9991, 1234.4].map(upwards),
+            [5.573, 5.573, 0.1, 10.0, 1235.0]
+        );
+        assert_eq!([5.5722, 0.000123456].map(digits), [5.572, 0.0001235]);
+        assert!(upwards(f64::INFINITY).is_infinite());
+    }
+
+    /// Noise for an epsilon is the least of four digits, and rounds the most.
+    #[test]
+    fn what_is_found_is_just_enough() {
+        let releases = Releases {
+            mechanism: MechanismArg::Gaussian,
+            sampling: SamplingArg::Poisson,
+            rate: 0.1,
+            delta: 1e-5,
+        };
+        let noise = releases.noise(4.0, 60).unwrap().unwrap();
+        assert!(releases.epsilon(noise, 60).unwrap() <= 4.0 && releases.epsilon(noise - 0.002, 60).unwrap() > 4.0);
+        let rounds = releases.rounds(4.0, 1.0).unwrap();
+        assert!(releases.epsilon(1.0, rounds).unwrap() <= 4.0 && releases.epsilon(1.0, rounds + 1).unwrap() > 4.0);
+        let laplace = Releases {
+            mechanism: MechanismArg::Laplace,
+            sampling: SamplingArg::None,
+            rate: 1.0,
+            ..releases
+        };
+        // Of one release the sum is exact, and none is cheaper.
+        assert_eq!(laplace.noise(0.5, 1).unwrap().map(|noise| noise <= 2.0), Some(true));
+        assert_eq!(laplace.rounds(1e-3, 1.0), Ok(0));
+    }
 }

@@ -51,6 +51,7 @@ impl Exit {
             // Nothing has run: the card asks the strategy for something it cannot do with these
             // data, and would again.
             Failure::Run(RunError::Setup { error, .. }) => Exit::usage(format!("error: {error}")),
+            Failure::Memory(_) | Failure::Run(RunError::Memory(_)) => Exit::usage(format!("error: {failure}")),
             Failure::Run(RunError::Checkpoint(_)) => Exit::usage(format!("error: {failure}")),
             Failure::Run(_) | Failure::Elsewhere { .. } => {
                 Exit::failed(format!("error: {failure}\n  repeat with: {command}"))

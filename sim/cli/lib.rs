@@ -49,6 +49,7 @@ mod headline;
 mod job;
 mod list;
 mod man;
+mod memory;
 mod merge;
 mod new;
 mod output;
@@ -159,6 +160,7 @@ pub fn main(registry: Registry) -> ExitCode {
         Ok(ranks) => ranks,
         Err(exit) => return exit.report(),
     };
+    memory::bound(cli.command.engine().and_then(|engine| engine.max_memory));
     let program = Program { name, registry, ranks };
     let result = match cli.command {
         Command::Run(args) => run::run(&program, args),

@@ -5,6 +5,7 @@ use crate::args::{DataArgs, ResumeArgs};
 use crate::context::{self, Program};
 use crate::events;
 use crate::exit::Exit;
+use crate::memory;
 use crate::output::print;
 use crate::run;
 use crate::sweep;
@@ -139,7 +140,9 @@ pub(crate) fn command(program: &Program, dir: &Path, data: &DataArgs) -> String 
 /// failed in the user's own code and has a state; how to repeat it otherwise.
 pub(crate) fn ended(failure: &Failure, dir: &Path, repeat: &str, go_on: &str) -> Exit {
     match failure {
-        Failure::Run(RunError::Stopped { .. }) => Exit::failed(format!("{failure}\n  resume with: {go_on}")),
+        Failure::Run(RunError::Stopped { .. }) => {
+            memory::stopped(go_on).unwrap_or_else(|| Exit::failed(format!("{failure}\n  resume with: {go_on}")))
+        }
         Failure::Write(WriteError::Io { .. }) if Checkpoint::is_in(dir) => {
             Exit::usage(format!("error: {failure}\n  then resume with: {go_on}"))
         }

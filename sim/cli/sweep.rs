@@ -4,6 +4,7 @@ use crate::args::{CardArgs, Format, OutArgs, ResumeArgs, SayArgs, SweepArgs};
 use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::job::Job;
+use crate::memory;
 use crate::output::{print, print_json, warn};
 use crate::signals::stop_flag;
 use crate::sweep_table::describe;
@@ -154,7 +155,10 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
         bar.finish_and_clear();
         // Signalled at the very end it is finished all the same.
         if let Err(exit) = settle(sweep, shard, n_points, &goes_on) {
-            exit.now();
+            match memory::exceeded() {
+                Some(why) => exit.after(&format!("error: {why}")).now(),
+                None => exit.now(),
+            }
         }
     };
     let swept = sweep_into(

@@ -3,6 +3,7 @@
 use crate::args::EveryArgs;
 use crate::context::Program;
 use crate::events::Events;
+use crate::memory;
 use crate::output::warn;
 use crate::pauses::{Every, Pauses};
 use crate::text::lasting;
@@ -112,7 +113,7 @@ impl Stopwatch {
 )]
 impl Watcher for Stopwatch {
     fn lap(&mut self, stage: &str) {
-        let [peak_memory_bytes, memory_bytes] = memory(["VmHWM:", "VmRSS:"]);
+        let [peak_memory_bytes, memory_bytes] = memory::status(["VmHWM:", "VmRSS:"]);
         let seconds = self.seconds();
         self.last = Instant::now();
         match self.rows.iter_mut().find(|row| row.stage == stage) {
@@ -158,6 +159,10 @@ impl Watcher for Stopwatch {
     fn pause(&mut self, at: SimTime, rounds: usize) -> Pause {
         let pauses = self.pauses.as_mut();
         pauses.map_or(Pause::GoOn, |pauses| pauses.ask(at, rounds))
+    }
+
+    fn fits(&mut self, bytes: u64) -> Result<(), String> {
+        memory::fits(bytes)
     }
 
     fn note(&mut self, note: &str) {
@@ -240,14 +245,4 @@ pub(crate) fn bar(total: Option<u64>, unit: &str, quiet: bool) -> ProgressBar {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }
-}
-
-/// What the system tells of this process's memory under these names, in bytes.
-fn memory(names: [&str; 2]) -> [Option<u64>; 2] {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    names.map(|name| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-        let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-        Some(kib * 1024)
-    })
 }

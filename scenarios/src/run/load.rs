@@ -117,6 +117,9 @@ pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut d
     let dataset = match cached {
         Some(dataset) => dataset,
         None => {
+            if let Some(bytes) = scenario.dataset().n_bytes() {
+                watcher.fits(bytes).map_err(Failure::Memory)?;
+            }
             let dataset = Arc::new(load_data(scenario, dirs)?);
             known().insert(key, Arc::clone(&dataset));
             dataset

@@ -557,6 +557,11 @@ impl Strategy for Gossip {
         packed::sized_by_values(&*self.params.codec, &["packed_model", "packed_answer"])
     }
 
+    /// Of every client its model, one that it trains and one on its way.
+    fn heap_bytes(&self, n_here: u32, _: &Setup<'_>) -> u64 {
+        12 * self.classifier.network().layout().len() as u64 * u64::from(n_here)
+    }
+
     fn absence(&self, message: &Letter<Self>) -> Absence {
         match message {
             Letter::Peer(_) => Absence::GiveUp,

@@ -194,6 +194,7 @@ pub fn run_among<S: Strategy>(
         followed,
         has_helpers: options.threads > 1,
     };
+    team.agree(observer.needs(memory::needed(&env)).map_err(RunError::Memory))?;
     let [pool, of_helpers @ ..] = pools.as_slice() else {
         unreachable!("there is one at least")
     };

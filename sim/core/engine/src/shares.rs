@@ -51,6 +51,11 @@ impl Shares {
         self.n_clients
     }
 
+    /// The number of this rank's clients.
+    pub(crate) fn n_here(self) -> u32 {
+        self.n_here
+    }
+
     /// Into how many parts this rank's clients are dealt.
     pub(crate) fn n_parts(self) -> u32 {
         self.n_parts

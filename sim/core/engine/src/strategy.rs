@@ -136,6 +136,12 @@ pub trait Strategy: Send + Sync + Sized + 'static {
         in_order([Self::Down::KINDS, Self::Up::KINDS, Self::Peer::KINDS])
     }
 
+    /// An estimate of the bytes that the states of `n_here` clients and of the server point to at
+    /// most, with messages on their way and jobs under way. Default: none.
+    fn heap_bytes(&self, _n_here: u32, _setup: &Setup<'_>) -> u64 {
+        0
+    }
+
     /// What becomes of `message` when its receiver is absent. Default: it waits.
     fn absence(&self, _message: &Letter<Self>) -> Absence {
         Absence::Wait

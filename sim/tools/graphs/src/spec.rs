@@ -489,6 +489,11 @@ pub trait DataSource: Send + Sync {
     /// or built in.
     fn is_generated(&self) -> bool;
 
+    /// An estimate of the memory that they take, in bytes, where it is known. Default: it is not.
+    fn n_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// How many nodes are drawn at most, where that is known. Default: it is not.
     fn n_generated(&self) -> Option<u64> {
         None
@@ -509,6 +514,10 @@ pub trait DataSource: Send + Sync {
 impl DataSource for DatasetSpec {
     fn name(&self) -> String {
         DatasetSpec::name(self)
+    }
+
+    fn n_bytes(&self) -> Option<u64> {
+        check::n_bytes(self)
     }
 
     fn n_generated(&self) -> Option<u64> {

@@ -55,6 +55,9 @@ pub enum RunError {
         /// The settings of the card by which it is no farther.
         settings: Vec<String>,
     },
+    /// There is not so much memory.
+    #[error("{0}")]
+    Memory(String),
     /// The observer gave up.
     #[error("{0}")]
     Observer(String),

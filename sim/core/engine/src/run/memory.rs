@@ -1,4 +1,4 @@
-//! What the engine holds of a run, in bytes: counted, not measured.
+//! What the engine holds of a run, in bytes: estimated before it, and counted after it.
 //!
 //! Queues, stores and boxes keep the room that they once needed, so at the end of a run they tell
 //! of its fullest moment. What a state, a message or a job points to belongs to the strategy and is
@@ -6,9 +6,22 @@
 
 use super::Run;
 use crate::core::{Account, Core};
+use crate::event::Entry;
+use crate::ground::Env;
 use crate::part::{Attendance, ClientPart};
+use crate::queue::EventKey;
 use crate::strategy::Strategy;
 use folkmoot_metrics::ByRound;
+
+/// An estimate of what a rank will need, its data apart: two events of every client are in its
+/// queues at once.
+pub(super) fn needed<S: Strategy>(env: &Env<'_, S>) -> u64 {
+    let n_here = env.shares.n_here();
+    let of_client = size_of::<S::Client>() + size_of::<Account>() + size_of::<Attendance>();
+    let of_event = size_of::<EventKey>() + size_of::<Entry<S>>();
+    let heap = env.ground.strategy.heap_bytes(n_here, &env.setup());
+    u64::from(n_here) * (of_client + 2 * of_event) as u64 + heap
+}
 
 impl<S: Strategy> Run<'_, '_, S> {
     /// Bytes by what they are for. Only `record`, which the results are made of, grows with the

@@ -7,6 +7,16 @@ use folkmoot_metrics::{MessageRow, RoundRow, ScoreRow, SimTime};
 
 /// Told of finished rounds and stages while the run goes on.
 pub trait Observer: Send {
+    /// Called before states are made, with an estimate of the bytes that this rank's part of the
+    /// run will take beside its data. Default: nothing.
+    ///
+    /// # Errors
+    ///
+    /// A message ends the run: there is not so much memory.
+    fn needs(&mut self, _bytes: u64) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Called after the window in which rounds ended, with all rounds so far and a way to get the
     /// rows of the ledger.
     ///

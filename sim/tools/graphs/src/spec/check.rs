@@ -72,6 +72,26 @@ pub(super) fn n_generated(spec: &DatasetSpec) -> Option<u64> {
     }
 }
 
+/// An estimate of what they take as they are drawn: of a node and its features, and of an edge as a
+/// pair of nodes, in both lists of neighbours and while it is sorted.
+pub(super) fn n_bytes(spec: &DatasetSpec) -> Option<u64> {
+    let n_nodes = n_generated(spec)? as f64;
+    let (mean_degree, n_features) = match *spec {
+        DatasetSpec::ContextualSbm {
+            mean_degree,
+            n_features,
+            ..
+        } => (mean_degree, n_features),
+        DatasetSpec::DcSbm { mean_degree, .. }
+        | DatasetSpec::ErdosRenyi { mean_degree, .. }
+        | DatasetSpec::Rmat { mean_degree, .. } => (mean_degree, 0),
+        DatasetSpec::BarabasiAlbert { edges_per_node, .. } => (2.0 * f64::from(edges_per_node), 0),
+        DatasetSpec::WattsStrogatz { neighbours, .. } => (f64::from(neighbours), 0),
+        _ => (4.0, 0),
+    };
+    Some((n_nodes * (32.0 + 4.0 * f64::from(n_features) + 16.0 * mean_degree)) as u64)
+}
+
 pub(super) fn rules(spec: &DatasetSpec, rules: &mut Rules) {
     match spec {
         DatasetSpec::Karate
