@@ -165,14 +165,28 @@ class Rng:
     """Generators of one call, from Folkmoot's stream of this client and round."""
 
     def __init__(self, seed: bytes) -> None:
-        import numpy as np
-
         self._seed = int.from_bytes(seed, "little")
-        #: A `numpy.random.Generator`.
-        self.numpy = np.random.Generator(np.random.PCG64(np.random.SeedSequence([1, self._seed])))
-        #: A `random.Random`.
-        self.python = random.Random(self._seed)
+        # Each is made when it is first used.
+        self._numpy: Any = None
+        self._python: Optional[random.Random] = None
         self._torch: Any = None
+
+    @property
+    def numpy(self) -> Any:
+        """A `numpy.random.Generator`."""
+        if self._numpy is None:
+            import numpy as np
+
+            words = np.random.SeedSequence([1, self._seed])
+            self._numpy = np.random.Generator(np.random.PCG64(words))
+        return self._numpy
+
+    @property
+    def python(self) -> random.Random:
+        """A `random.Random`."""
+        if self._python is None:
+            self._python = random.Random(self._seed)
+        return self._python
 
     @property
     def torch(self) -> Any:

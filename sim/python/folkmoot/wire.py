@@ -20,6 +20,10 @@ PROTOCOL = 1
 INLINE = 64 * 1024
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
 _PREFIX = struct.Struct("<IQ")
+#: NumPy makes the name of a dtype anew each time that it is asked.
+_NAMES = {np.dtype(name): name for name in DTYPES}
+_SIZES = {name: np.dtype(name).itemsize for name in DTYPES}
+_JSON = json.JSONEncoder(allow_nan=False)
 _ALIGNMENT = 64
 
 Array = np.ndarray[Any, Any]
@@ -66,9 +70,9 @@ class Channel:
         body = memoryview(self._exactly(n_body))
         arrays, at = {}, 0
         for name, dtype, shape, offset in header.pop("arrays"):
-            if dtype not in DTYPES:
+            if dtype not in _SIZES:
                 raise ValueError(f"array {name} has the unknown dtype {dtype}")
-            n_bytes = np.dtype(dtype).itemsize * math.prod(shape)
+            n_bytes = _SIZES[dtype] * math.prod(shape)
             if offset is None:
                 source, at = body[at : at + n_bytes], at + n_bytes
             else:
@@ -95,8 +99,8 @@ class Channel:
                 self.outgoing.write(place, array)
             else:
                 inline.append(array)
-            listed.append([name, array.dtype.name, list(array.shape), place])
-        text = json.dumps({**header, "arrays": listed}, allow_nan=False).encode()
+            listed.append([name, _NAMES[array.dtype], list(array.shape), place])
+        text = _JSON.encode({**header, "arrays": listed}).encode()
         assert self._writer is not None, "only a reader"
         self._writer.write(_PREFIX.pack(len(text), sum(array.nbytes for array in inline)) + text)
         for array in inline:

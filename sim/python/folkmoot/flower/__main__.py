@@ -157,21 +157,15 @@ class FlowerWorker(Worker):
         form = self.form
         client, node = header["client"], form.node_id(header["client"])
         clock.start(header["now"])
-        form.be(form.SUPERLINK_NODE_ID)
-        seconds = clock.EPOCH + header["created_at"] / 1e9
-        message = form.Message(
+        message = form.instruction(
             form.decoded(arrays["content"]),
-            node,
             header["type"],
+            message_id=form.message_id(header["number"]),
+            dst_node_id=node,
+            created_at=clock.EPOCH + header["created_at"] / 1e9,
             ttl=header["ttl"] / 1e9,
             group_id=header["group"],
         )
-        names = {
-            "run_id": form.RUN_ID,
-            "src_node_id": form.SUPERLINK_NODE_ID,
-            "created_at": seconds,
-        }
-        form.stamp(message, message_id=form.message_id(header["number"]), **names)
         form.be(node)
         state = form.decoded(arrays["state"]) if "state" in arrays else form.RecordDict()
         node_config = {"partition-id": client, "num-partitions": self.n_clients}
@@ -198,8 +192,7 @@ class FlowerWorker(Worker):
         if reply.has_error():
             error = [reply.error.code, reply.error.reason or ""]
         else:
-            out["content"] = form.encoded(reply.content)
-            n_bytes = form.content_bytes(reply.content)
+            out["content"], n_bytes = form.sized(reply.content)
         if len(context.state):
             out["state"] = form.encoded(context.state)
         meta = reply.metadata

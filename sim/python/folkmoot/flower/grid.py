@@ -141,10 +141,10 @@ class RunGrid(Grid):  # type: ignore[misc]
         for message in messages:
             content = message.content
             if id(content) not in known:
-                data = form.encoded(content)
+                data, n_bytes = form.sized(content)
                 name = named.setdefault(data.tobytes(), f"c{len(named)}")
                 contents[name] = data
-                known[id(content)] = (content, name, form.content_bytes(content))
+                known[id(content)] = (content, name, n_bytes)
             _, name, n_bytes = known[id(content)]
             self._n_sent += 1
             number = self._n_sent

@@ -15,6 +15,7 @@ VERSIONS = ("1.22.0", "1.42.0")
 
 try:
     from flwr.app import (
+        Array,
         ArrayRecord,
         ConfigRecord,
         Context,
@@ -26,7 +27,8 @@ try:
     from flwr.clientapp import ClientApp
     from flwr.common.constant import SUPERLINK_NODE_ID as SUPERLINK_NODE_ID
     from flwr.common.constant import ErrorCode as ErrorCode
-    from flwr.common.serde import recorddict_from_proto, recorddict_to_proto
+    from flwr.common.serde import recorddict_to_proto
+    from flwr.common.serde_utils import record_value_dict_from_proto
     from flwr.proto.recorddict_pb2 import RecordDict as ProtoRecordDict
     from flwr.serverapp import Grid, ServerApp
 except ImportError as error:
@@ -65,6 +67,8 @@ RUN_ID = 1 << 62
 _FIRST_NODE = 1 << 62
 #: The size in bytes of what does not depend on values, by its form.
 _sizes: Dict[Any, int] = {}
+#: A message of each type, to make others from without Flower's checks of arguments.
+_instructions: Dict[str, Message] = {}
 
 
 class _Now:
@@ -117,14 +121,57 @@ def shell(message: Message) -> Message:
     return bare
 
 
+def instruction(content: RecordDict, message_type: str, **values: Any) -> Message:
+    """A message from the server as a client gets it, with these fields of the metadata."""
+    like = _instructions.get(message_type)
+    if like is None:
+        be(SUPERLINK_NODE_ID)
+        like = _instructions[message_type] = Message(RecordDict(), 0, message_type)
+    message = shell(like)
+    meta = object.__new__(type(like.metadata))
+    meta.__dict__.update(like.metadata.__dict__)
+    message.__dict__.update(_content=content, _metadata=meta)
+    stamp(message, run_id=RUN_ID, src_node_id=SUPERLINK_NODE_ID, **values)
+    return message
+
+
 def encoded(content: RecordDict) -> "np.ndarray[Any, Any]":
-    return np.frombuffer(
-        recorddict_to_proto(content).SerializeToString(deterministic=True), np.uint8
-    )
+    return _serialized(recorddict_to_proto(content))
+
+
+def sized(content: RecordDict) -> Tuple["np.ndarray[Any, Any]", int]:
+    """A content in Flower's encoding, and the bytes that its messages have for it."""
+    proto = recorddict_to_proto(content)
+    return _serialized(proto), _content_bytes(content, proto)
+
+
+def _serialized(proto: Any) -> "np.ndarray[Any, Any]":
+    return np.frombuffer(proto.SerializeToString(deterministic=True), np.uint8)
 
 
 def decoded(array: "np.ndarray[Any, Any]") -> RecordDict:
-    return recorddict_from_proto(ProtoRecordDict.FromString(array.tobytes()))
+    """As Flower's own, which checks and copies each value once more."""
+    content = RecordDict()
+    for item in ProtoRecordDict.FromString(array.tobytes()).items:
+        field = item.WhichOneof("value")
+        values = getattr(item, field).items
+        record: Any
+        if field == "array_record":
+            record = ArrayRecord()
+            found = {value.key: _array(value.value) for value in values}
+        else:
+            record = MetricRecord() if field == "metric_record" else ConfigRecord()
+            found = record_value_dict_from_proto({value.key: value.value for value in values})
+        record.__dict__["_data"].update(found)
+        content.__dict__["_data"][item.key] = record
+    return content
+
+
+def _array(proto: Any) -> Array:
+    made = object.__new__(Array)
+    shape = tuple(proto.shape)
+    made.__dict__.update(dtype=proto.dtype, shape=shape, stype=proto.stype, data=proto.data)
+    return made
 
 
 def _size(thing: Any) -> int:
@@ -132,11 +179,11 @@ def _size(thing: Any) -> int:
     return len(thing.deflate()) + sum(_size(child) for child in (thing.children or {}).values())
 
 
-def content_bytes(content: RecordDict) -> int:
+def _content_bytes(content: RecordDict, proto: Any) -> int:
     """The bytes of a content as Flower serialises it: of all its objects, each where it occurs."""
     form: List[Any] = []
     n_bytes = 0
-    for key, record in content.items():
+    for item, (key, record) in zip(proto.items, content.items()):
         if isinstance(record, ArrayRecord):
             arrays = tuple(
                 (name, a.dtype, tuple(a.shape), a.stype, len(a.data)) for name, a in record.items()
@@ -146,8 +193,13 @@ def content_bytes(content: RecordDict) -> int:
             n_bytes += _sizes[arrays]
             form.append((key, "arrays"))
         else:
-            n_bytes += len(record.deflate())
-            form.append((key, type(record).__name__))
+            # A head with the type and the length of the body, then the body.
+            body: int = getattr(item, item.WhichOneof("value")).ByteSize()
+            kind = type(record)
+            if kind not in _sizes:
+                _sizes[kind] = len(record.deflate()) - body - len(str(body))
+            n_bytes += _sizes[kind] + body + len(str(body))
+            form.append((key, kind.__name__))
     shape = tuple(form)
     if shape not in _sizes:
         _sizes[shape] = len(content.deflate())
@@ -173,8 +225,8 @@ def message_bytes(message: Message, content: int) -> int:
 
 def round_of(message: Message) -> Optional[int]:
     """The round that a message names, from 1 on, by its configuration or its group."""
-    for record in message.content.config_records.values():
-        named = record.get("server-round")
+    for record in message.content.values():
+        named = record.get("server-round") if isinstance(record, ConfigRecord) else None
         if isinstance(named, int):
             return named
     group = message.metadata.group_id
@@ -189,15 +241,19 @@ def is_number(value: Any) -> bool:
 
 
 _WEIGHTS = ("num-examples", "num_examples")
+#: The metrics of a NumPyClient.
+_OF_CLIENTS = ("fitres.metrics", "evaluateres.metrics")
 
 
 def _values(content: RecordDict) -> Iterator[Tuple[str, Any]]:
-    for record in content.metric_records.values():
-        yield from record.items()
-    for key, record in content.config_records.items():
-        # The metrics of a NumPyClient.
-        if key in ("fitres.metrics", "evaluateres.metrics"):
+    of_clients = []
+    for key, record in content.items():
+        if isinstance(record, MetricRecord):
             yield from record.items()
+        elif isinstance(record, ConfigRecord) and key in _OF_CLIENTS:
+            of_clients.append(record)
+    for record in of_clients:
+        yield from record.items()
 
 
 def metrics_of(content: RecordDict) -> Tuple[float, List[Tuple[str, float]]]:
