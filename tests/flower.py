@@ -26,9 +26,13 @@ APPS = ROOT / "sim/python/examples/flower"
 ENVIRONMENT = APPS / "env.ron"
 
 
-def tried(program, arguments, python, before=(), **variables):
+def environment(python, **variables):
     paths = os.pathsep.join([str(ROOT / "sim/python"), os.environ.get("PYTHONPATH", "")])
-    env = {**os.environ, "FOLKMOOT_PYTHON": python, "PYTHONPATH": paths, **variables}
+    return {**os.environ, "FOLKMOOT_PYTHON": python, "PYTHONPATH": paths, **variables}
+
+
+def tried(program, arguments, python, before=(), **variables):
+    env = environment(python, **variables)
     command = [*before, program, *map(str, arguments)]
     return subprocess.run(command, env=env, capture_output=True, text=True)
 
@@ -79,9 +83,9 @@ def same(program, app, python, kills, temp):
     dice, n_killed = random.Random(7), 0
     for kill in range(kills):
         out = temp / f"{app.name}-killed{kill}"
-        env = {**os.environ, "FOLKMOOT_PYTHON": python, "PYTHONPATH": str(ROOT / "sim/python")}
         process = subprocess.Popen(
-            [program, *arguments(app, out, "--checkpoint-every", "1rounds")], env=env
+            [program, *arguments(app, out, "--checkpoint-every", "1rounds")],
+            env=environment(python),
         )
         while process.poll() is None and not (out / "checkpoint" / "state").exists():
             time.sleep(0.01)
@@ -106,6 +110,67 @@ def same(program, app, python, kills, temp):
         assert result(out) == first, f"{app.name}: 2 ranks"
     run(program, ["verify", temp / f"{app.name}0"], python)
     print(f"  {app.name}: {first[0][:16]} for 1, 2, 4 workers, {n_killed} kills")
+
+
+def journey(program, app, python, temp):
+    """A card of the app, as the book says: swept over the environment and the run config, compared,
+    repeated, killed and resumed, calibrated."""
+
+    def call(*words):
+        return run(program, [*map(str, words)], python)
+
+    card, sweep = temp / "app.ron", temp / "sweep"
+    call("flower", app, "--environment", ENVIRONMENT, "--clients", 8, "--write-card", card)
+    axes = """sweep=(
+        axes: {
+            "network.uplink.loss_prob": [0.0, 0.4],
+            "strategy.run_config.num-server-rounds": [1, 2],
+        },
+        seeds: [1, 2],
+    )"""
+    call("sweep", card, "--set", axes, "--out", sweep, "-j", 2, "--quiet")
+    points = sorted(path for path in (sweep / "points").iterdir())
+    manifests = [json.loads((point / "manifest.json").read_text()) for point in points]
+    assert len({manifest["result_fingerprint"] for manifest in manifests}) == 8, "axes do nothing"
+    # A point is what a run with its settings is, by whole maps of the run config, too.
+    settings = ["network.uplink.loss_prob=0.4", 'strategy.run_config={"num-server-rounds": 2}']
+    words = [word for setting in settings for word in ("--set", setting)]
+    call("run", card, *words, "--seed", 2, "--out", temp / "point", "--quiet")
+    assert result(temp / "point")[0] == manifests[-1]["result_fingerprint"], points[-1]
+    assert call("compare", temp / "point", points[-1]).strip() == "no difference"
+    differing = tried(program, ["compare", points[0], points[-1]], python)
+    assert differing.returncode == 1, differing
+    for words in ("strategy.run_config.num-server-rounds: 1 against 2", "loss_prob: 0.0 against"):
+        assert words in differing.stdout, differing.stdout
+    assert call("verify", sweep).count("the same result hash") == 8
+    call("report", sweep)
+    call("report", temp / "point")
+    for page, words in [(sweep, "num-server-rounds"), (temp / "point", "Test accuracy")]:
+        assert words in (page / "report.html").read_text(), page
+    killed = temp / "killed"
+    command = [program, "sweep", card, "--set", axes, "--out", killed, "-j", "1", "--quiet"]
+    process = subprocess.Popen(command, env=environment(python))
+    while process.poll() is None and not list(killed.glob("points/*/manifest.json"))[2:]:
+        time.sleep(0.01)
+    assert process.poll() is None, "the sweep ended before it was killed"
+    process.kill()
+    process.wait()
+    call("resume", killed, "--quiet")
+    assert (killed / "points.csv").read_bytes() == (sweep / "points.csv").read_bytes()
+    # Seconds that were measured are those of the clients' trainings.
+    call("calibrate", card, "--out", temp / "cost.csv", "--repeats", 1)
+    rows = (temp / "cost.csv").read_text().splitlines()[1:]
+    assert [row.split(",")[0] for row in rows] == [str(client) for client in range(8)], rows
+    ideal = ["network=Ideal", "dropout=(prob: 0.0)", "availability=Always"]
+    measured = ["strategy.cost=Measured()", "devices=Constant(ops_per_s: 1)"]
+    whole = ["strategy.run_config={\"num-server-rounds\": 1, \"fraction-train\": 1.0}"]
+    words = [word for setting in ideal + measured + whole for word in ("--set", setting)]
+    call("run", card, *words, "--out", temp / "measured", "--quiet")
+    spent = json.loads((temp / "measured/summary.json").read_text())["virtual_s"]
+    seconds = max(float(row.split(",")[1]) for row in rows)
+    # Training, then an evaluation by the slowest of those that are asked.
+    assert seconds <= spent <= seconds * 4 / 3 + 1e-6, (seconds, spent)
+    print("  sweep, compare, verify, report, resume and calibrate: as the book says")
 
 
 # Contents as Flower itself decodes and measures them. Small numbers first: sizes are kept by form.
@@ -231,6 +296,7 @@ def main():
             run(python, ["-c", CONTENTS], python)
             for app in sorted(path.parent for path in APPS.glob("*/pyproject.toml")):
                 same(program, app, python, args.kills, temp)
+            journey(program, APPS / "messages", python, temp)
             if args.cost:
                 (temp / "cost.ron").write_text(COST)
                 cost(program, APPS / "messages", python, args.cost, temp)

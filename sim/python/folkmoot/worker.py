@@ -461,9 +461,10 @@ def _failure(error: BaseException) -> Dict[str, Any]:
     if isinstance(error, Refused):
         return {"kind": "error", "error": str(error), "traceback": None}
     here = os.path.dirname(os.path.abspath(__file__))
+    own = (here, os.path.join(here, "flower"))
     every = traceback.extract_tb(error.__traceback__)
     # Of an error of this package, its own lines.
-    frames = [frame for frame in every if os.path.dirname(os.path.abspath(frame.filename)) != here] or list(every)
+    frames = [frame for frame in every if os.path.dirname(os.path.abspath(frame.filename)) not in own] or list(every)
     frames = [frame for frame in frames if not frame.filename.startswith("<frozen")]
     lines = ["Traceback (most recent call last):\n", *traceback.format_list(frames), *traceback.format_exception_only(type(error), error)]
     return {"kind": "error", "error": lines[-1].strip(), "traceback": "".join(lines).rstrip()}
