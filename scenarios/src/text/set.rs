@@ -146,7 +146,9 @@ fn splice(source: &Source, tree: &Tree, label: &str, parts: &[String], value: &s
 }
 
 /// The fields of a card whose entries have keys in quotes.
-const MAPS: [&[&str]; 5] = [
+const MAPS: [&[&str]; 7] = [
+    &["strategy", "config"],
+    &["strategy", "run_config"],
     &["targets"],
     &["sweep", "arms"],
     &["sweep", "arms", "*"],

@@ -110,7 +110,7 @@ fn workers_and_threads_change_no_byte_of_an_app() {
 #[test]
 fn messages_are_counted_by_type_and_round_in_the_sizes_of_the_app() {
     let Some(desk) = app("pass", "pass") else { return };
-    let run = desk.whole("run", &["strategy.run_config={\"rounds\": 2}"]);
+    let run = desk.whole("run", &["strategy.run_config.rounds=2"]);
     let sent = |round: u32, direction: Direction| {
         let is_it = |row: &&folkmoot_metrics::MessageRow| row.round == round && row.direction == direction;
         let rows: Vec<_> = run.messages.iter().filter(is_it).collect();
