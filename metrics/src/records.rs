@@ -330,7 +330,7 @@ pub const EPSILON: Term = Term::new(
     "epsilon",
     "Epsilon",
     Unit::Number,
-    "Privacy loss, the least that an accountant proves: of the protected mechanism with the largest, for the client with the largest. `privacy.csv` has the total of each mechanism, and its unit of protection.",
+    "Privacy loss of the client that loses most, by the protected mechanism that costs most. Of several accountants the one with the least bound is used. `privacy.csv` has the total of each mechanism and its unit of protection.",
     "",
 )
 .lower();

@@ -1,11 +1,13 @@
 //! The command line.
 
 mod budget;
+mod data;
 mod flower;
 mod going_on;
 mod workers;
 
 pub(crate) use budget::{BudgetArgs, MechanismArg, SamplingArg};
+pub(crate) use data::{DataCommand, DescribeArgs, FetchArgs, TableArgs, WriteArgs};
 pub(crate) use flower::FlowerArgs;
 pub(crate) use going_on::{ForkArgs, ResumeArgs};
 pub(crate) use workers::{CalibrateArgs, CheckArgs, WorkerArgs};
@@ -89,7 +91,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  folkmoot budget --noise 1 --rate 0.1 --rounds 60        gives epsilon\n  folkmoot budget --epsilon 4 --rate 0.1 --rounds 60      gives the noise\n  folkmoot budget --epsilon 4 --noise 1 --clients 50/500  gives the rounds"
     )]
     Budget(BudgetArgs),
-    /// Measure how long a training of your own Python code takes at each client, for virtual time
+    /// Measure the training time of your own Python code at each client, to be used as virtual time
     #[command(after_help = "Example: folkmoot calibrate my-card.ron --out cost.csv")]
     Calibrate(CalibrateArgs),
     /// Report all problems of cards without running them
@@ -114,7 +116,7 @@ pub(crate) enum Command {
     /// Write a result, or a comparison of two, as one HTML page
     #[command(after_help = "Example: folkmoot report runs/fed-avg-algorithms-sweep")]
     Report(ReportArgs),
-    /// Export scores by round, virtual time and bytes for other programs
+    /// Write scores against round, virtual time and bytes, for other programs
     #[command(after_help = "Example: folkmoot export runs/fed-avg-small --long-csv --to scores.csv")]
     Export(ExportArgs),
     /// Find the first difference between two runs, or compare the metrics of two sweeps
@@ -187,8 +189,8 @@ pub(crate) struct EngineArgs {
     /// Number of threads [default: all]
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// Stop, with the state saved, when the program uses more memory than this, such as 4GB
-    /// [default: only check before the run that its estimate is free]
+    /// Memory limit, such as 4GB: a run that exceeds it stops, with its state saved [default: none;
+    /// before a run its estimate is compared with the free memory]
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_memory: Option<Size>,
     /// Encode and decode every message (self-check)
@@ -472,37 +474,6 @@ pub(crate) struct VerifyArgs {
     pub(crate) engine: EngineArgs,
 }
 
-#[derive(Subcommand)]
-pub(crate) enum DataCommand {
-    /// List data sets that need files, with source, size and state
-    List(ListArgs),
-    /// Download data sets and verify checksums
-    #[command(after_help = "Example: folkmoot data fetch MUTAG")]
-    Fetch(FetchArgs),
-    /// Print sizes, degrees, components, labels, features and homophily
-    Describe(DescribeArgs),
-    /// Generate a graph and write it as a mapped file
-    Generate {
-        #[command(flatten)]
-        write: WriteArgs,
-        /// Random seed [default: 1]
-        #[arg(long, value_name = "N")]
-        seed: Option<u64>,
-    },
-    /// Convert a data set to a mapped file
-    Convert {
-        #[command(flatten)]
-        write: WriteArgs,
-        #[command(flatten)]
-        data: DataArgs,
-    },
-    /// Verify the checksums of a mapped file
-    Verify {
-        /// The file
-        file: PathBuf,
-    },
-}
-
 #[derive(Args)]
 pub(crate) struct ListArgs {
     #[command(flatten)]
@@ -512,67 +483,6 @@ pub(crate) struct ListArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
-}
-
-#[derive(Args)]
-pub(crate) struct TableArgs {
-    /// Another table of sources, in the format of sim/cli/data/sources.ron
-    #[arg(long, value_name = "FILE")]
-    pub(crate) sources: Option<PathBuf>,
-}
-
-#[derive(Args)]
-#[cfg_attr(not(feature = "fetch"), allow(dead_code, reason = "this program cannot fetch"))]
-pub(crate) struct FetchArgs {
-    /// Names from `data list`, or as in cards
-    #[arg(value_name = "NAME", required = true)]
-    pub(crate) names: Vec<String>,
-    /// Folder of data sets [default: the variable FOLKMOOT_DATA, then ./data]
-    #[arg(short, long, value_name = "DIR")]
-    pub(crate) data: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) table: TableArgs,
-    /// Proxy, http://HOST:PORT or socks5://HOST:PORT
-    /// [default: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY]
-    #[arg(long, value_name = "URL")]
-    pub(crate) proxy: Option<String>,
-    /// PEM file of trusted certificates, replacing the built-in ones
-    #[arg(long, value_name = "FILE")]
-    pub(crate) ca_file: Option<PathBuf>,
-    /// Seconds without data after which a download fails
-    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    pub(crate) timeout_s: u64,
-    /// Print no progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct DescribeArgs {
-    /// The data set as in cards, for example "Planetoid(name: Cora)"
-    #[arg(value_name = "DATASET")]
-    pub(crate) dataset: String,
-    #[command(flatten)]
-    pub(crate) data: DataArgs,
-    /// Random seed [default: 1]
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
-    /// Draw degrees and labels into DIR/figures
-    #[arg(long, value_name = "DIR")]
-    pub(crate) to: Option<PathBuf>,
-}
-
-#[derive(Args)]
-pub(crate) struct WriteArgs {
-    /// The data set as in cards, for example "Rmat(n_nodes: 10000000)"
-    #[arg(value_name = "DATASET")]
-    pub(crate) dataset: String,
-    /// Output file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) to: PathBuf,
 }
 
 #[derive(Args)]

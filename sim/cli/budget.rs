@@ -110,8 +110,8 @@ impl Releases {
 }
 
 const NEIGHBOURS: [&str; 2] = [
-    "one client is present or absent (add or remove one)",
-    "one client is another (replace one)",
+    "one client: data sets differ by its presence (add or remove one)",
+    "one client: data sets differ by its replacement (replace one)",
 ];
 
 pub(crate) fn budget(program: &Program, args: &BudgetArgs) -> Result<(), Exit> {
@@ -240,7 +240,7 @@ fn describe(releases: &Releases, (found, noise, rounds): (&str, f64, u64), total
     let others: Vec<String> = all
         .iter()
         .filter(|(other, _)| *other != accountant.to_string())
-        .filter_map(|(other, epsilon)| Some(format!("{other} {}", upwards((*epsilon)?))))
+        .filter_map(|(other, epsilon)| Some(format!("epsilon {} by {other}", upwards((*epsilon)?))))
         .collect();
     let others = match others.is_empty() {
         true => String::new(),
@@ -253,7 +253,7 @@ fn describe(releases: &Releases, (found, noise, rounds): (&str, f64, u64), total
     };
     let [added, sampled, neighbours] = releases.words(noise, rounds);
     format!(
-        "{head}\n  privacy     epsilon {} at delta {}\n  accountant  {name}{others}\n  noise       {added}\n  rounds      {sampled}\n  neighbours  {neighbours}",
+        "{head}\n  privacy     epsilon {} at delta {}\n  accountant  {name}{others}\n  noise       {added}\n  rounds      {sampled}\n  protects    {neighbours}",
         upwards(epsilon),
         releases.delta,
     )

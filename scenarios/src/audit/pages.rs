@@ -48,7 +48,7 @@ pub fn summary(audited: &[Audited]) -> String {
     page += "\n`±` is the half-width of the 95 % confidence interval over seeds (Student's t), paired where two\n\
          runs are compared.\n\n\
          ## By group of papers\n\n\
-         Cells count *reproduced / contradicted / undecided*.\n\n\
+         Each entry reads *reproduced / contradicted / undecided*.\n\n\
          | group | statements | table cells | own controls |\n|---|--:|--:|--:|\n";
     for one in audited {
         let cells = Kind::ALL.map(|kind| {
@@ -93,7 +93,7 @@ pub fn summary(audited: &[Audited]) -> String {
             of(Verdict::Statistical),
             of(Verdict::Shape)
         ),
-        "- **Contradicted**: the opposite is significant, or the published number is more than four standard errors away.".to_owned(),
+        "- **Contradicted**, which comes before the other rules: the opposite is significant, or the published number is more than four standard errors away.".to_owned(),
         format!(
             "- **Undecided**, for one of four reasons: the interval extends beyond the margin ({}); no trend is significant ({}); not run \
              ({}); not testable ({}). Not testable means that the paper does not define its terms, or that no baseline beats the majority class.",
@@ -102,15 +102,15 @@ pub fn summary(audited: &[Audited]) -> String {
             of(Verdict::NotRun),
             of(Verdict::NotDecidable)
         ),
-        "- **Own controls** are our statements, which a paper lacks and should have tested; the same rules decide.".to_owned(),
+        "- **Own controls** are statements of ours that a paper should have tested. The same rules apply to them.".to_owned(),
         format!(
-            "- **Multiplicity**: {} claims were decided by a significance test. {survive} of them remain significant at a false discovery rate \
+            "- **Multiplicity**: {} claims, own controls included, were decided by a significance test. {survive} of them remain significant at a false discovery rate \
              of 5 % in each group of papers. For {} decided claims, seeds were added after results had been seen.",
             tested.len(),
             finding(|one| one.looks > 1 && one.verdict.is_decided())
         ),
         format!(
-            "- **Incomplete**: {} claims have fewer seeds than planned. {} rest on runs of an earlier Folkmoot.",
+            "- **Incomplete**: {} claims have fewer seeds than planned. {} claims rest on runs of an earlier version of Folkmoot.",
             finding(|one| !one.missing.is_empty()),
             finding(|one| one.is_stale)
         ),

@@ -121,6 +121,8 @@ pub fn load(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, watcher: &mut d
                 watcher.fits(bytes).map_err(Failure::Memory)?;
             }
             let dataset = Arc::new(load_data(scenario, dirs)?);
+            // What a file holds is known only now.
+            watcher.fits(0).map_err(Failure::Memory)?;
             known().insert(key, Arc::clone(&dataset));
             dataset
         }

@@ -99,7 +99,7 @@ class Channel:
                 self.outgoing.write(place, array)
             else:
                 inline.append(array)
-            listed.append([name, _NAMES[array.dtype], list(array.shape), place])
+            listed.append([name, _NAMES.get(array.dtype) or array.dtype.name, list(array.shape), place])
         text = _JSON.encode({**header, "arrays": listed}).encode()
         assert self._writer is not None, "only a reader"
         self._writer.write(_PREFIX.pack(len(text), sum(array.nbytes for array in inline)) + text)

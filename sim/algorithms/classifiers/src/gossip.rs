@@ -557,9 +557,10 @@ impl Strategy for Gossip {
         packed::sized_by_values(&*self.params.codec, &["packed_model", "packed_answer"])
     }
 
-    /// Of every client its model, one that it trains and one on its way.
+    /// Of every client its model, the one that it trains and its gradient, one on its way and those
+    /// of two neighbours.
     fn heap_bytes(&self, n_here: u32, _: &Setup<'_>) -> u64 {
-        12 * self.classifier.network().layout().len() as u64 * u64::from(n_here)
+        24 * self.classifier.network().layout().len() as u64 * u64::from(n_here)
     }
 
     fn absence(&self, message: &Letter<Self>) -> Absence {

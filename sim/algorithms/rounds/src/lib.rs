@@ -244,13 +244,14 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
     }
 
     /// Vectors as large as the model: of the server its model, its optimiser's two and a sum of
-    /// doubled precision; of a selected client its update and the model that it trains; of any
-    /// client what it keeps for itself, and what its codec left out.
+    /// doubled precision; of a selected client the model that it was sent and the one that it
+    /// trains, its gradient and its update; of any client what it keeps for itself, and what its
+    /// codec left out.
     fn heap_bytes(&self, n_here: u32, setup: &Setup<'_>) -> u64 {
         let share = f64::from(n_here) / f64::from(setup.n_clients.max(1));
         let selected = setup.world.cohort.mean_asked(setup.n_clients) * share;
         let kept = u32::from(self.method.is_some()) + u32::from(self.protocol.uplink_codec.feeds_back());
-        let n_vectors = 5.0 + (2.0 + f64::from(self.keeps)) * selected + f64::from(kept) * f64::from(n_here);
+        let n_vectors = 5.0 + (4.0 + f64::from(self.keeps)) * selected + f64::from(kept) * f64::from(n_here);
         (4.0 * self.trainer.layout().len() as f64 * n_vectors) as u64
     }
 

@@ -528,11 +528,7 @@ impl<'a, 'scope, S: Strategy> Run<'a, 'scope, S> {
         self.n_windows += 1;
         let (pause, n_rounds) = (self.status.pause, self.status.server.n_rounds);
         if n_rounds > self.rounds_seen || pause != Pause::GoOn || self.has_much_to_tell() {
-            // What comes after the end is cut off by it, such as the last wait for a lost message.
-            let finished_at = self.status.server.finished_at;
-            let after_end = finished_at.map_or(SimTime::NEVER, |at| at + SimSpan(1));
-            let horizon = SimTime::ZERO + self.env.world.horizon;
-            self.tell_notes(Some(self.status.next_at.min(after_end).min(horizon)), observer)?;
+            self.tell_notes(Some(self.settled_until()), observer)?;
         }
         if n_rounds > self.rounds_seen {
             let (rounds_seen, scores_seen) = (self.rounds_seen, self.scores_seen);

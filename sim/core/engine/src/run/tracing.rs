@@ -6,7 +6,7 @@ use crate::queue::EventKey;
 use crate::strategy::Strategy;
 use crate::trace::Note;
 use folkmoot_metrics::trace::{Event, What};
-use folkmoot_metrics::{Party, Round, SimTime};
+use folkmoot_metrics::{Party, Round, SimSpan, SimTime};
 use std::ops::ControlFlow;
 
 /// So many notes are told of before the round is over. Few where assertions are checked, so that
@@ -17,6 +17,15 @@ impl<S: Strategy> Run<'_, '_, S> {
     /// Whether there are so many notes that somebody should be told.
     pub(super) fn has_much_to_tell(&self) -> bool {
         self.status.n_noted >= MANY
+    }
+
+    /// Notes of before then stay as they are: no event comes before the next one, and the end cuts
+    /// off what comes after it, such as the last wait for a lost message.
+    pub(super) fn settled_until(&self) -> SimTime {
+        let finished_at = self.status.server.finished_at;
+        let end = finished_at.map_or(SimTime::NEVER, |at| at + SimSpan(1));
+        let horizon = SimTime::ZERO + self.env.world.horizon;
+        self.status.next_at.min(end).min(horizon)
     }
 
     /// Tells the observer what all ranks noted of before `until`, or ever without it. Whatever
