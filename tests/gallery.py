@@ -55,7 +55,7 @@ CHOICES = {
     "digits": ["strategy.split=Shares(train: 0.6, validation: 0.1)"],
     "curious": ['sweep.arms={"the client\'s update": {}}', 'sweep.baseline=""'],
 }
-#: Loaded by each worker: validation items in the place of the test items, which nothing reads.
+#: Loaded by each worker: scores on validation items; the test items are not read.
 VALIDATION = """
 from folkmoot import app
 

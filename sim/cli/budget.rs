@@ -15,7 +15,7 @@ const NOISES: (f64, f64) = (1e-2, 1e5);
 /// The most rounds that are looked at.
 const MOST_ROUNDS: u64 = 1_000_000_000;
 
-/// What is released in each round, but for how noisy it is.
+/// The releases of one round, without their noise.
 #[derive(Clone, Copy)]
 struct Releases {
     mechanism: MechanismArg,
@@ -124,7 +124,7 @@ pub(crate) fn budget(program: &Program, args: &BudgetArgs) -> Result<(), Exit> {
         None => (of_options(args)?, args.noise, args.rounds),
     };
     let example = format!(
-        "help: {} budget --noise 1 --rate 0.1 --rounds 60 gives epsilon; --epsilon 4 in the place of --noise gives the noise, in that of --rounds the rounds",
+        "help: {} budget --noise 1 --rate 0.1 --rounds 60 gives epsilon; --epsilon 4 --rounds 60 gives the noise, --epsilon 4 --noise 1 the rounds",
         program.name
     );
     let mut answers = Vec::new();

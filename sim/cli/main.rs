@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
 
-/// The allocator of the system, which says what is wrong where memory ends, in the place of an abort.
+/// The system allocator. Where memory ends, the program exits with a message instead of aborting.
 struct Told;
 
 #[global_allocator]

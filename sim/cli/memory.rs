@@ -1,4 +1,4 @@
-//! Memory: what the program uses, what there is, and runs that would take more.
+//! Memory use of the program, free memory, and runs that need more.
 
 use crate::exit::Exit;
 use crate::output::warn;
@@ -19,7 +19,7 @@ static EXCEEDED: AtomicU64 = AtomicU64::new(0);
 /// How often the program looks at what it uses.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A run that is asked to stop finishes its window and saves its state, which takes time and memory.
+/// A run that is asked to stop finishes its window and saves its state. Both take time and memory.
 /// After so many looks, or beyond so many times the limit, the program ends all the same.
 const PATIENCE: u32 = 600;
 const AT_ONCE: u64 = 2;
