@@ -43,11 +43,12 @@ fn what_a_run_needs_is_compared_with_what_there_is_before_it_begins() {
 #[test]
 fn a_file_that_is_too_large_ends_in_a_message() {
     let temp = TempDir::new();
-    let line = |i: u32| format!("{} {}\n", i, (i * 7 + 1) % 600_000);
-    temp.write("big.txt", (0..600_000).map(line).collect::<String>());
+    let line = |i: u32| format!("{} {}\n", i, (i * 7 + 1) % 1_500_000);
+    temp.write("big.txt", (0..1_500_000).map(line).collect::<String>());
     let args = run(&["--data", ".", "--set", "dataset=EdgeList(edges: \"big.txt\")"]);
     let said = temp.run(&[&args[..], &["--max-memory", "30MB"]].concat());
     said.refused(&["of memory, more than --max-memory allows (30 MB)"]);
-    within(&temp, 100_000, &args).refused(&["error: out of memory: ", "bytes more cannot be had", "help: "]);
+    // The program takes some 50 MB of address space, this file at least 110 MB more.
+    within(&temp, 110_000, &args).refused(&["error: out of memory: ", "bytes more cannot be had", "help: "]);
     assert_eq!(temp.names(), ["big.txt"]);
 }
