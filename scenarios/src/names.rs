@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
 
     fn card(&mut self, names: &Names<'_>) {
         for child in names.children(0) {
-            match names.key(child) {
+            match names.key(child).as_deref() {
                 Some("sweep") => self.sweep(names, child),
                 Some(key) => self.value(names, child, &self.at_top(key)),
                 None => {}
@@ -131,7 +131,7 @@ impl<'a> Walk<'a> {
     /// The keys of a sweep's maps are paths, and what stands below them is values of these paths.
     fn sweep(&mut self, names: &Names<'_>, sweep: usize) {
         for map in names.children(sweep) {
-            match names.key(map) {
+            match names.key(map).as_deref() {
                 Some("axes") => {
                     for (axis, places) in self.paths(names, map) {
                         names.children(axis).for_each(|value| self.value(names, value, &places));
@@ -157,7 +157,7 @@ impl<'a> Walk<'a> {
         let mut entries = Vec::new();
         for entry in names.children(map) {
             let Some(key) = names.key(entry) else { continue };
-            let (path, places) = self.path(key);
+            let (path, places) = self.path(&key);
             if path != key {
                 self.edits
                     .extend(names.key_span(entry).map(|span| (span, format!("{path:?}"))));
@@ -253,10 +253,10 @@ impl<'a> Walk<'a> {
     fn below(&mut self, names: &Names<'_>, node: usize, fields: &[&'a Field]) {
         for child in names.children(node) {
             let Some(key) = names.key(child) else { continue };
-            let Some(field) = fields.iter().find(|field| field.is_called(key)) else {
+            let Some(field) = fields.iter().find(|field| field.is_called(&key)) else {
                 continue;
             };
-            let new = self.becomes(key, (field.name, field.alias)).zip(names.key_span(child));
+            let new = self.becomes(&key, (field.name, field.alias)).zip(names.key_span(child));
             self.edits.extend(new.map(|(new, span)| (span, new.to_owned())));
             self.value(names, child, &[Place::of(&field.shape)]);
         }

@@ -186,7 +186,7 @@ pub(crate) fn read(source: &Source, file: &SweepFile, problems: &mut Problems) -
         all.push(Swept {
             path: ARM.to_owned(),
             values,
-            names: names.iter().map(|name| shown(name)).collect(),
+            names: names.iter().map(|name| visible(name).into_owned()).collect(),
             with: None,
         });
     }
@@ -220,7 +220,7 @@ fn check_arms(arms: &[Entry], axes: &[(String, Vec<String>)]) -> Vec<(String, St
             refuse("the name of an arm must be a line of text".to_owned());
         }
         for (other, known) in &arms[..i] {
-            match (shown(other) == shown(name), known == settings) {
+            match (visible(other) == visible(name), known == settings) {
                 (true, _) => refuse("there are two arms of this name".to_owned()),
                 (false, true) => refuse(format!("is the same as the arm {other:?}")),
                 (false, false) => {}
@@ -277,12 +277,6 @@ fn leader(
 /// A value that is written over several lines, as a table can show it.
 fn on_one_line(value: &str) -> String {
     visible(&value.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
-}
-
-/// The name of an arm, whose text is that of the card between the quotes, as tables show it.
-fn shown(name: &str) -> String {
-    let read = ron::from_str::<String>(&format!("\"{name}\"")).unwrap_or_else(|_| name.to_owned());
-    visible(&read).into_owned()
 }
 
 /// The first text that stands in the list before.

@@ -123,7 +123,7 @@ pub fn maps_of(source: &Source, path: &str) -> Vec<Entry> {
             .iter()
             .map(|&id| (id, &tree.nodes[id]))
     };
-    let key = |node: &Node| node.key.map(|key| bare_key(key.of(text)).to_owned());
+    let key = |node: &Node| node.key.map(|key| bare_key(key.of(text)).into_owned());
     let items = |id: usize| {
         let items = children(id).map(|(_, item)| (key(item).unwrap_or_default(), item.value.of(text).to_owned()));
         items.collect()

@@ -2,6 +2,7 @@
 
 use super::source::Source;
 use super::tree::{Kind, Tree, bare_key, quoted_part};
+use std::borrow::Cow;
 
 /// A path and what stands there in each of two cards, on one line; `None` where nothing does.
 pub type Difference = (String, Option<String>, Option<String>);
@@ -24,7 +25,7 @@ fn descend(sides: [(&Tree, &str); 2], at: [Option<usize>; 2], path: &str, found:
     if texts[0] == texts[1] {
         return;
     }
-    let keyed = |side: usize| -> Option<Vec<(&str, usize)>> {
+    let keyed = |side: usize| -> Option<Vec<(Cow<'_, str>, usize)>> {
         let (tree, text) = sides[side];
         let node = nodes[side].filter(|node| matches!(node.kind, Kind::Parens | Kind::Map))?;
         let child = |id: &usize| Some((bare_key(tree.nodes[*id].key?.of(text)), *id));
@@ -37,7 +38,8 @@ fn descend(sides: [(&Tree, &str); 2], at: [Option<usize>; 2], path: &str, found:
     };
     match (keyed(0), keyed(1)) {
         (Some(left), Some(right)) if name(0) == name(1) => {
-            let find = |all: &[(&str, usize)], key: &str| all.iter().find(|(name, _)| *name == key).map(|(_, id)| *id);
+            let find =
+                |all: &[(Cow<'_, str>, usize)], key: &str| all.iter().find(|(name, _)| *name == key).map(|(_, id)| *id);
             let only_right = right.iter().filter(|(key, _)| find(&left, key).is_none());
             for (key, _) in left.iter().chain(only_right) {
                 let dot = if path.is_empty() { "" } else { "." };

@@ -63,7 +63,7 @@ impl<'a> Reading<'a> {
                 let quoted = bare_key(whole);
                 let name = match node.name {
                     Some(name) => name.of(self.text),
-                    None if node.kind == Kind::Text => quoted,
+                    None if node.kind == Kind::Text => &quoted,
                     None => whole,
                 };
                 let Some(variant) = variants.iter().find(|variant| variant.name == name) else {
@@ -98,7 +98,7 @@ impl<'a> Reading<'a> {
                 continue;
             };
             let key = bare_key(key.of(self.text));
-            if let Some(field) = fields.iter().find(|field| field.name == key) {
+            if let Some(field) = fields.iter().find(|field| *field.name == *key) {
                 self.value(child, &field.shape);
             }
         }

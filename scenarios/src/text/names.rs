@@ -3,6 +3,7 @@
 
 use super::source::Source;
 use super::tree::{Kind, Span, Tree, bare_key};
+use std::borrow::Cow;
 
 /// The names in a text; values are numbered, the whole text is 0.
 pub(crate) struct Names<'a> {
@@ -31,7 +32,7 @@ impl<'a> Names<'a> {
     }
 
     /// The key that a value stands under, without quotes.
-    pub(crate) fn key(&self, node: usize) -> Option<&'a str> {
+    pub(crate) fn key(&self, node: usize) -> Option<Cow<'a, str>> {
         Some(bare_key(self.tree.nodes[node].key?.of(self.text)))
     }
 

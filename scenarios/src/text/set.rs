@@ -7,7 +7,7 @@
 use super::problems::Problems;
 use super::scan::{is_word_start, scan};
 use super::source::{MAX_CARD_BYTES, Source};
-use super::tree::{Kind, Node, Span, Tree, quoted_part, split_path};
+use super::tree::{Kind, Node, Span, Tree, quoted_part};
 use super::{clip, quote};
 
 /// Applies `path=value` as it stands behind `--set`.
@@ -111,7 +111,7 @@ fn apply_labelled(source: &Source, label: &str, path: &str, value: &str) -> Resu
             return Err(problems);
         }
     };
-    let spliced = split_path(path).and_then(|parts| {
+    let spliced = tree.split(source.text(), path).and_then(|parts| {
         if parts.len() > super::MAX_DEPTH {
             return Err("the path has too many parts".to_owned());
         }

@@ -17,7 +17,7 @@ use ron::extensions::Extensions;
 use super::problems::{Place, Problems};
 use super::quote;
 use super::scan::{SyntaxError, scan};
-use super::tree::{Kind, Span, Tree, join_path, split_path};
+use super::tree::{Kind, Span, Tree, join_path};
 
 /// Larger cards are refused; real ones take a few kilobytes.
 pub const MAX_CARD_BYTES: usize = 1 << 20;
@@ -212,7 +212,8 @@ impl Source {
         if path.is_empty() {
             return Some(0);
         }
-        self.tree().ok()?.find(&self.text, &split_path(path).ok()?).ok()
+        let tree = self.tree().ok()?;
+        tree.find(&self.text, &tree.split(&self.text, path).ok()?).ok()
     }
 
     /// The reader with the extensions that every card has, and those that this one turns on.

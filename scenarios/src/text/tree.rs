@@ -5,7 +5,8 @@
 //! `seeds.0` an item of a list or tuple, and `sweep.axes."strategy.walk_length"` a map entry whose
 //! key is no plain word. `Some(…)` is looked through, because cards may leave it out.
 
-use folkmoot_metrics::words::is_hidden;
+use folkmoot_metrics::words::{is_hidden, visible};
+use std::borrow::Cow;
 
 /// A stretch of text as byte offsets: `start` is included, `end` is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,7 +109,21 @@ pub(super) struct Tree {
     pub(super) extensions: Vec<Span>,
 }
 
+/// The fields of a card whose keys may hold dots: settings of an app of one's own.
+const DOTTED: [[&str; 2]; 2] = [["strategy", "config"], ["strategy", "run_config"]];
+
 impl Tree {
+    /// The parts of a path. Behind a field whose keys may hold dots, all is one key, unless the card
+    /// writes the first part as a key.
+    pub(super) fn split(&self, text: &str, path: &str) -> Result<Vec<String>, String> {
+        let parts = split_path(path)?;
+        let is_dotted = |map: &[&str; 2]| parts.len() > 3 && map.iter().zip(&parts).all(|(known, part)| known == part);
+        match DOTTED.iter().any(is_dotted) && self.find(text, &parts[..3]).is_err() {
+            true => Ok([&parts[..2], &[parts[2..].join(".")]].concat()),
+            false => Ok(parts),
+        }
+    }
+
     /// The node that `parts` leads to, starting at the root.
     pub(super) fn find(&self, text: &str, parts: &[String]) -> Result<usize, DeadEnd> {
         let mut at = 0;
@@ -159,7 +174,7 @@ impl Tree {
 
     fn part(&self, text: &str, parent: usize, at: usize) -> String {
         match self.nodes[at].key {
-            Some(key) => quoted_part(bare_key(key.of(text))),
+            Some(key) => quoted_part(&bare_key(key.of(text))),
             None if self.nodes[parent].name.is_some_and(|name| name.of(text) == "Some") => String::new(),
             None => self.nodes[parent]
                 .children
@@ -187,14 +202,19 @@ impl Tree {
     }
 }
 
-/// A field name without `r#`, a map key without its quotes.
-pub(super) fn bare_key(key: &str) -> &str {
-    if let Some(inner) = key.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        return inner;
+/// A field name without `r#`, a map key as the text that it stands for; of escaped characters, those
+/// that are hidden stay so.
+pub(super) fn bare_key(key: &str) -> Cow<'_, str> {
+    let is_text = key.starts_with(['"', 'r']) && key.contains('"');
+    let inner = key.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    match inner.filter(|inner| !inner.contains('\\')) {
+        Some(inner) => Cow::Borrowed(inner),
+        None if is_text => match ron::from_str::<String>(key) {
+            Ok(text) => Cow::Owned(visible(&text).into_owned()),
+            Err(_) => Cow::Borrowed(key),
+        },
+        None => Cow::Borrowed(key.strip_prefix("r#").unwrap_or(key)),
     }
-    key.strip_prefix("r#")
-        .filter(|rest| !rest.starts_with(['"', '#']))
-        .unwrap_or(key)
 }
 
 /// One component as it is written in a path.
@@ -203,8 +223,23 @@ pub(crate) fn quoted_part(part: &str) -> String {
     if is_plain {
         part.to_owned()
     } else {
-        format!("\"{part}\"")
+        format!("\"{}\"", part.replace('\\', "\\\\").replace('"', "\\\""))
     }
+}
+
+/// What stands before the closing quote, without the backslashes that guard quotes and backslashes,
+/// and what stands after it.
+fn unquoted(text: &str) -> Option<(String, &str)> {
+    let mut part = String::new();
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '"' => return Some((part, &text[at + 1..])),
+            '\\' if text[at + 1..].starts_with(['"', '\\']) => part.extend(chars.next().map(|(_, c)| c)),
+            c => part.push(c),
+        }
+    }
+    None
 }
 
 /// Splits a dotted path; a component in double quotes may hold dots.
@@ -219,15 +254,16 @@ pub(crate) fn split_path(path: &str) -> Result<Vec<String>, String> {
     }
     loop {
         let (part, after) = match rest.strip_prefix('"') {
-            Some(inner) => inner
-                .split_once('"')
-                .ok_or_else(|| "a quoted part of the path is never closed".to_owned())?,
-            None => rest.split_at(rest.find('.').unwrap_or(rest.len())),
+            Some(inner) => unquoted(inner).ok_or_else(|| "a quoted part of the path is never closed".to_owned())?,
+            None => {
+                let (part, after) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
+                (part.to_owned(), after)
+            }
         };
         if part.is_empty() || part.chars().any(is_hidden) {
             return Err("a path is field names joined by single dots, as in network.loss_prob".to_owned());
         }
-        parts.push(part.to_owned());
+        parts.push(part);
         match after.strip_prefix('.') {
             Some(next) => rest = next,
             None if after.is_empty() => return Ok(parts),

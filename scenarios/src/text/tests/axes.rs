@@ -1,7 +1,7 @@
 //! Sweeps.
 
 use super::{WHOLE, source};
-use crate::text::{AxisError, MAX_POINTS, axes_of, check_axes, check_points};
+use crate::text::{AxisError, MAX_POINTS, axes_of, check_axes, check_points, quoted_part};
 
 fn axis(path: &str, values: &[&str]) -> (String, Vec<String>) {
     (path.to_owned(), values.iter().map(|&value| value.to_owned()).collect())
@@ -18,6 +18,26 @@ fn axes_keep_the_order_of_the_card() {
         ]
     );
     assert!(axes_of(&source(WHOLE), "nothing").is_empty());
+}
+
+#[test]
+fn a_key_is_the_text_that_it_stands_for() {
+    let card = r##"(axes: {"a.\"b.c\"": [1], r#"a."d\e""#: [2], "f\u{e9}": [3]})"##;
+    let source = source(card);
+    let axes = axes_of(&source, "axes");
+    assert_eq!(
+        axes,
+        [
+            axis(r#"a."b.c""#, &["1"]),
+            axis(r#"a."d\e""#, &["2"]),
+            axis("fé", &["3"])
+        ]
+    );
+    for (at, (path, _)) in axes.iter().enumerate() {
+        let found = source.value(&format!("axes.{}", quoted_part(path)));
+        assert_eq!(found, Some(format!("[{}]", at + 1).as_str()), "{path}");
+    }
+    assert_eq!(check_axes(&axes, &[1]), []);
 }
 
 #[test]

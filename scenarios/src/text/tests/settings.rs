@@ -87,6 +87,38 @@ fn settings_reach_into_variants_and_through_some() {
 }
 
 #[test]
+fn keys_of_an_app_may_hold_dots() {
+    let app = |config: &str| format!("(strategy: App(config: {config}))");
+    let with = |config: &str, setting: &str| set(&app(config), &[setting]).text().replace(' ', "");
+    for (before, setting, after) in [
+        ("{}", "strategy.config.deep.value=2", r#"{"deep.value":2}"#),
+        (
+            r#"{"deep.value": 1}"#,
+            "strategy.config.deep.value=2",
+            r#"{"deep.value":2}"#,
+        ),
+        (
+            r#"{"deep.value": 1}"#,
+            r#"strategy.config."deep.value"=2"#,
+            r#"{"deep.value":2}"#,
+        ),
+        // The first part is a key of its own.
+        (
+            r#"{"layers": [8, 8]}"#,
+            "strategy.config.layers.1=4",
+            r#"{"layers":[8,4]}"#,
+        ),
+    ] {
+        assert_eq!(with(before, setting), app(after).replace(' ', ""), "{before} {setting}");
+    }
+    assert_eq!(
+        source(&app(r#"{"a.b": 1}"#)).value("strategy.config.a.b"),
+        Some("1"),
+        "it is found again"
+    );
+}
+
+#[test]
 fn quotes_may_be_left_out_where_only_text_fits() {
     for (value, question) in [
         ("hello", "hello"),
