@@ -129,19 +129,17 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
             format!("has no effect with {name}, which trains no classifier among clients; leave it out"),
         );
     }
-    let system = strategy.zip(dataset).zip(partition);
-    let Some((((strategy, dataset), partition), ((network, devices), (availability, cohort)))) =
-        system.zip(network.zip(devices).zip(availability.zip(cohort)))
-    else {
-        return Err(problems);
-    };
-    let Some(axes) = swept else {
-        return Err(problems);
-    };
-    let strategies = strategies_of(source, &axes);
-    for (i, name) in file.sweep.headline.iter().enumerate() {
-        if let Some(why) = glossary::unknown(name, &strategies, registry) {
-            problems.push_at(&format!("sweep.headline.{i}"), why);
+    if let Some(axes) = &swept {
+        let strategies = strategies_of(source, axes);
+        for (i, name) in file.sweep.headline.iter().enumerate() {
+            if let Some(why) = glossary::unknown(name, &strategies, registry) {
+                problems.push_at(&format!("sweep.headline.{i}"), why);
+            }
+        }
+        for score in file.targets.keys() {
+            if let Some(why) = glossary::no_score(score, &strategies, registry) {
+                problems.push_at(&format!("targets.{}", quoted_part(score)), why);
+            }
         }
     }
     for (i, name) in file.figures.iter().enumerate() {
@@ -153,11 +151,15 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
             );
         }
     }
-    for score in file.targets.keys() {
-        if let Some(why) = glossary::no_score(score, &strategies, registry) {
-            problems.push_at(&format!("targets.{}", quoted_part(score)), why);
-        }
-    }
+    let system = strategy.zip(dataset).zip(partition);
+    let Some((((strategy, dataset), partition), ((network, devices), (availability, cohort)))) =
+        system.zip(network.zip(devices).zip(availability.zip(cohort)))
+    else {
+        return Err(problems);
+    };
+    let Some(axes) = swept else {
+        return Err(problems);
+    };
     problems.into_result(Scenario {
         lints: lints(source, strategy.as_ref()),
         file,
