@@ -158,7 +158,8 @@ def journey(program, app, python, temp):
     call("resume", killed, "--quiet")
     assert (killed / "points.csv").read_bytes() == (sweep / "points.csv").read_bytes()
     # Seconds that were measured are those of the clients' trainings.
-    call("calibrate", card, "--out", temp / "cost.csv", "--repeats", 1)
+    told = call("calibrate", card, "--set", "strategy.cost=Measured()", "--out", temp / "cost.csv", "--repeats", 1)
+    assert f'Measured(path: "{temp}/cost.csv")' in told, told
     rows = (temp / "cost.csv").read_text().splitlines()[1:]
     assert [row.split(",")[0] for row in rows] == [str(client) for client in range(8)], rows
     ideal = ["network=Ideal", "dropout=(prob: 0.0)", "availability=Always"]

@@ -10,8 +10,21 @@ use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write;
 
+/// Where a card of an app may name the table that is to be made.
+const COST: &str = "strategy.cost";
+
 pub(crate) fn calibrate(program: &Program, args: &CalibrateArgs) -> Result<(), Exit> {
-    let scenario = context::scenario(program, &args.card, None, &[])?;
+    let mut scenario = context::scenario(program, &args.card, None, &[])?;
+    // What is to be measured is not there yet.
+    if scenario
+        .source()
+        .value(COST)
+        .is_some_and(|cost| cost.starts_with("Measured"))
+    {
+        let mut card = args.card.clone();
+        card.set.push(format!("{COST}=PerByte()"));
+        scenario = context::scenario(program, &card, None, &[])?;
+    }
     let command = context::command(program, "calibrate", &args.card, None, false);
     let dirs = context::card_dirs(&args.card.data, &args.card.card);
     let loaded = load(&scenario, &dirs, &Cache::default(), &mut ());
@@ -48,15 +61,12 @@ pub(crate) fn calibrate(program: &Program, args: &CalibrateArgs) -> Result<(), E
     let mut sorted = seconds.clone();
     sorted.sort_by(f64::total_cmp);
     let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize];
+    let (path, n_clients) = (args.out.display().to_string(), seconds.len());
+    let (median, least, most) = (at(0.5), at(0.0), at(1.0));
     print(&format!(
-        "{} clients: median {:.6} s, from {:.6} to {:.6} s, on {machine}\nwritten to {}; use it as fm.measured({:?}) of your own code, as cost: \
-         Measured() of a Flower app, with devices of speed 1: devices: Constant(ops_per_s: 1)",
-        seconds.len(),
-        at(0.5),
-        at(0.0),
-        at(1.0),
-        args.out.display(),
-        args.out.display().to_string()
+        "{n_clients} clients: median {median:.6} s, from {least:.6} to {most:.6} s, on {machine}\nwritten to {path}; use it as \
+         fm.measured({path:?}) of your own code, as cost: Measured(path: {path:?}) of a Flower app, with devices of speed 1: \
+         devices: Constant(ops_per_s: 1)"
     ))
 }
 

@@ -119,7 +119,14 @@ class App:
                 raise Refused(f"{path} has no {_CALLED.get(kind, f'function with @fm.{kind}')}{_other_component(self.functions)}")
         costs = {kind: options["cost"] for kind, (_, options) in self.functions.items() if "cost" in options}
         #: Measured costs by kind of function and client.
-        self.measured = {kind: cost.read(self.folder) for kind, cost in costs.items() if isinstance(cost, api.Measured)}
+        self.measured = {kind: self._table(cost) for kind, cost in costs.items() if isinstance(cost, api.Measured)}
+
+    def _table(self, cost: api.Measured) -> Optional[Dict[int, float]]:
+        """Without the table, the app can still be measured."""
+        try:
+            return cost.read(self.folder)
+        except FileNotFoundError:
+            return None
 
     def describe(self) -> Dict[str, Any]:
         torch = sys.modules.get("torch")
@@ -127,7 +134,6 @@ class App:
         level = os.environ.get("ATEN_CPU_CAPABILITY", "default")
         return {
             "functions": {kind: {k: v for k, v in options.items() if k in ("on", "metrics", "declared")} for kind, (_, options) in self.functions.items()},
-            "has_cost_table": "train" in self.measured,
             "versions": {
                 "python": platform.python_version(),
                 "numpy": np.__version__,
@@ -372,6 +378,8 @@ class Worker:
         of = header.get("of", "train")
         cost = self.app.functions[of][1]["cost"]
         table = self.app.measured.get(of)
+        if of in self.app.measured and table is None:
+            raise Refused(f"{cost.path} was not found beside the app; make it with: folkmoot calibrate CARD --out {cost.path}")
         costs = np.empty(len(header["clients"]), np.float64)
         for at, client in enumerate(header["clients"]):
             if table is not None:

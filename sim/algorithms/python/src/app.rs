@@ -204,11 +204,12 @@ pub(crate) struct Working {
 }
 
 impl Started {
-    /// Hands the data to workers; with what each client has.
+    /// Hands the data to workers; with what each client has, and its costs if these are asked for.
     pub(crate) fn open(
         self: &Arc<Self>,
         params: &Params,
         source: &Source<'_>,
+        with_costs: bool,
     ) -> Result<(Working, Vec<Shard>), StrategyError> {
         let taken = self.pool.lock().ok().and_then(|mut pool| pool.take());
         let mut pool = taken.ok_or_else(|| StrategyError("an app works on the data of one run".to_owned()))?;
@@ -245,7 +246,7 @@ impl Started {
             .map_err(failed)?;
         let ids: Vec<u32> = (0..source.n_clients()).collect();
         let costs = |of: &str| -> Result<Vec<f64>, StrategyError> {
-            if self.functions.get(of).is_none() {
+            if !with_costs || self.functions.get(of).is_none() {
                 return Ok(vec![0.0; ids.len()]);
             }
             let of_chunk = |chunk: &[u32]| -> Result<Vec<f64>, StrategyError> {
@@ -291,7 +292,7 @@ impl Started {
             workers: Some(1),
             ..params.clone()
         };
-        let (working, shards) = self.open(&alone, source)?;
+        let (working, shards) = self.open(&alone, source, false)?;
         let one = |shard: &Shard, at: usize| -> Result<f64, StrategyError> {
             let rng = source
                 .streams

@@ -106,7 +106,7 @@ impl Algorithm for Params {
         rounds: &Self::Strategy,
         source: &Source<'_>,
     ) -> Result<Shared<Self::Strategy>, StrategyError> {
-        let (working, shards) = facts.app.open(self, source)?;
+        let (working, shards) = facts.app.open(self, source, true)?;
         rounds.trainer().works(working);
         let shards = Arc::new(shards);
         Ok(Shared {

@@ -31,8 +31,8 @@ use folkmoot_metrics::run_dir::Checkpoint;
 use folkmoot_metrics::{RunDir, RunWriter, TimingRow};
 use folkmoot_scenarios::algorithm::Machine;
 use folkmoot_scenarios::registry::Registry;
-use folkmoot_scenarios::run::{Cache, Failure, How, Identity, Watcher, begin, load, play};
-use folkmoot_scenarios::scenario::check;
+use folkmoot_scenarios::run::{Cache, Failure, How, Identity, Loaded, Watcher, begin, load, play};
+use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::text::{Source, apply_setting};
 use std::fs;
 use std::io::Write;
@@ -118,18 +118,8 @@ impl Watcher for StopAfter {
 }
 
 impl Desk {
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    /// Runs the card with settings, in the folder `name`; until so many rounds, or from where a run
-    /// in that folder stopped.
-    pub fn go(
-        &self,
-        name: &str,
-        settings: &[&str],
-        (threads, until): (usize, Option<usize>),
-    ) -> Result<RunDir, Failure> {
+    /// The card with settings, and its data.
+    fn loaded(&self, settings: &[&str]) -> Result<(Scenario, Loaded), Failure> {
         let registry = Registry::with(&[
             folkmoot_rounds::register,
             folkmoot_classifiers::register,
@@ -142,6 +132,29 @@ impl Desk {
         let scenario = check("c.ron", &source, &registry).unwrap_or_else(|problems| panic!("{problems}"));
         let dirs = DataDirs::new().with_own("beside the card", self.folder.path());
         let loaded = load(&scenario, &dirs, &Cache::default(), &mut ())?.on(self.machine.clone());
+        Ok((scenario, loaded))
+    }
+
+    /// The seconds of each client, measured once.
+    pub fn calibrated(&self) -> Vec<f64> {
+        let (scenario, loaded) = self.loaded(&[]).unwrap();
+        let seconds = scenario.strategy().calibrate(&loaded.source(scenario.seed()), 1);
+        seconds.unwrap().unwrap()
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Runs the card with settings, in the folder `name`; until so many rounds, or from where a run
+    /// in that folder stopped.
+    pub fn go(
+        &self,
+        name: &str,
+        settings: &[&str],
+        (threads, until): (usize, Option<usize>),
+    ) -> Result<RunDir, Failure> {
+        let (scenario, loaded) = self.loaded(settings)?;
         let options = Options {
             threads,
             ..Options::default()

@@ -183,8 +183,14 @@ fn scores_and_costs_that_fail_end_the_run() {
     );
     let failure = write(app("fm.measured('cost.csv')", "pass", "None", "pass"));
     assert!(
-        failure.contains("No such file or directory") && failure.contains("cost.csv"),
+        failure.contains("cost.csv was not found beside the app; make it with: folkmoot calibrate CARD"),
         "{failure}"
+    );
+    // Which needs no such file.
+    let seconds = desk.calibrated();
+    assert!(
+        seconds.len() == 5 && seconds.iter().all(|&seconds| seconds >= 0.0),
+        "{seconds:?}"
     );
     let failure = write("import folkmoot as fm\n".to_owned());
     assert!(
