@@ -261,9 +261,10 @@ fn describe(releases: &Releases, (found, noise, rounds): (&str, f64, u64), total
 
 fn of_options(args: &BudgetArgs) -> Result<Releases, Exit> {
     let rate = args.rate.or(args.clients);
-    let sampling = args.sampling.unwrap_or(match rate {
-        Some(_) => SamplingArg::Poisson,
-        None => SamplingArg::None,
+    let sampling = args.sampling.unwrap_or(match (args.rate, args.clients) {
+        (Some(_), _) => SamplingArg::Poisson,
+        (None, Some(_)) => SamplingArg::Fixed,
+        (None, None) => SamplingArg::None,
     });
     let refused = |what: &str, help: &str| Err(Exit::usage(format!("error: {what}; help: {help}")));
     if args.mechanism == MechanismArg::Laplace && sampling != SamplingArg::None {

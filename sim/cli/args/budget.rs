@@ -43,13 +43,13 @@ pub(crate) struct BudgetArgs {
     /// Delta [default: 1e-5, or that of the card]
     #[arg(long, value_name = "DELTA", value_parser = probability)]
     pub(crate) delta: Option<f64>,
-    /// Probability of a client to be in a round
+    /// Probability of each client to be in a round (Poisson sampling)
     #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with_all = ["clients", "card"])]
     pub(crate) rate: Option<f64>,
-    /// Clients per round and in total, such as 50/1000, instead of --rate
+    /// Clients per round and in total, such as 50/1000: a sample of fixed size
     #[arg(long, value_name = "K/N", value_parser = clients, conflicts_with = "card")]
     pub(crate) clients: Option<f64>,
-    /// Sampling of clients [default: poisson with --rate or --clients, otherwise none]
+    /// Sampling of clients [default: poisson with --rate, fixed with --clients, otherwise none]
     #[arg(long, value_enum, value_name = "SAMPLING", conflicts_with = "card")]
     pub(crate) sampling: Option<SamplingArg>,
     /// Noise distribution

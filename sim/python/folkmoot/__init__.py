@@ -298,8 +298,9 @@ def budget(
 ) -> Budget:
     """Privacy of training, without a run: of two of `epsilon`, `noise` and `rounds` the third, or the epsilon of a private `card`.
 
-    `rate` is the probability of a client to be in a round, or `clients` is `"50/1000"`; `sampling` is `"poisson"`, `"fixed"` or
-    `"none"`, and `mechanism` `"gaussian"` or `"laplace"`. The default of `delta` is 1e-5.
+    `rate` is the probability of each client to be in a round (Poisson sampling), or `clients` is `"50/1000"`, a sample of fixed
+    size; `sampling="poisson"`, `"fixed"` or `"none"` overrules that. `mechanism` is `"gaussian"` or `"laplace"`. The default of
+    `delta` is 1e-5.
     """
     numbers = {"epsilon": epsilon, "noise": noise, "rounds": rounds, "delta": delta, "rate": rate}
     if card is not None and epsilon is not None:

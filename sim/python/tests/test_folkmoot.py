@@ -356,7 +356,11 @@ def test_a_budget_is_computed_without_a_run() -> None:
     assert spent.epsilon is not None and 5.5426 < spent.epsilon < 5.6
     noise = folkmoot.budget(epsilon=spent.epsilon, rate=0.1, rounds=60)
     assert noise.found == "noise" and 0.999 < noise.noise < 1.002
-    assert folkmoot.budget(epsilon=spent.epsilon, noise=1.0, clients="100/1000").rounds == 60
+    assert folkmoot.budget(epsilon=spent.epsilon, noise=1.0, clients="100/1000", sampling="poisson").rounds == 60
+    # A number of clients is a sample of fixed size, which costs more.
+    fixed = folkmoot.budget(noise=200, clients="50/100", rounds=50)
+    poisson = folkmoot.budget(noise=200, rate=0.5, rounds=50)
+    assert 0.18 < fixed.epsilon < 0.275 and poisson.epsilon < 0.06 and "replace" in fixed.neighbours
     with pytest.raises(folkmoot.FolkmootError, match="two of --epsilon, --noise and --rounds"):
         folkmoot.budget(noise=1.0)
 
