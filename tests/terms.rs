@@ -6,7 +6,10 @@ use folkmoot_metrics::artifacts::ARTIFACT_TABLES;
 use folkmoot_metrics::figures::is_called;
 use folkmoot_metrics::key::base;
 use folkmoot_metrics::run_dir::ARTIFACTS;
-use folkmoot_metrics::{RunDir, Unit};
+use folkmoot_metrics::table::Row;
+use folkmoot_metrics::{
+    CLIENT_MAJORITY, CLIENT_MEAN, CLIENT_PRIOR, ControlRow, LABEL_PRIOR, RunDir, TRAINING_MEAN, Unit,
+};
 use folkmoot_scenarios::glossary::tables;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -110,6 +113,23 @@ fn tables_without_writer() -> Vec<String> {
     }
     let without = declared.into_iter().filter(|(name, _)| !named.contains(*name));
     without.map(|(_, file)| format!("{ARTIFACTS}/{file}")).collect()
+}
+
+#[test]
+fn every_control_is_explained() {
+    let of_run = |(_, run): &(String, RunDir)| -> Vec<String> {
+        let text = std::fs::read_to_string(run.path.join(ControlRow::FILE)).unwrap_or_default();
+        let cells = text.lines().skip(1).filter_map(|line| line.split(',').next());
+        cells.map(str::to_owned).collect()
+    };
+    let seen: BTreeSet<String> = runs().0.iter().flat_map(of_run).collect();
+    assert!(seen.contains(CLIENT_MAJORITY), "{seen:?}");
+    let rest = [CLIENT_MEAN, CLIENT_PRIOR, LABEL_PRIOR, TRAINING_MEAN].map(str::to_owned);
+    let temp = TempDir::new();
+    for control in seen.into_iter().chain(rest) {
+        let said = temp.run(&["explain", &control]).done();
+        assert!(said.contains("A control"), "{control}: {said}");
+    }
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn alike(texts: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// Words and marks in the output of runs and sweeps.
-const SAID: [(&[&str], &str); 14] = [
+const SAID: [(&[&str], &str); 18] = [
     (
         &["card"],
         "A text file that describes an experiment: question, data set, partition among clients, algorithm, \
@@ -123,6 +123,23 @@ const SAID: [(&[&str], &str); 14] = [
         "A control: the score of predicting the most frequent class of all training items.",
     ),
     (&["untrained"], "A control: the score of the initial model."),
+    (
+        &["label_prior"],
+        "A control for several labels per item: the score of giving each label its frequency among all training items.",
+    ),
+    (
+        &["client_prior"],
+        "A control for several labels per item: the score of giving each label its frequency among the training items of the \
+         client.",
+    ),
+    (
+        &["training_mean"],
+        "A control for numbers: the score of predicting the mean of all training items.",
+    ),
+    (
+        &["client_mean"],
+        "A control for numbers: the score of predicting the mean of the client's training items.",
+    ),
     (
         &["identical"],
         "The same number as the baseline's under every seed, not only within an interval.",

@@ -45,7 +45,8 @@ pub fn summary(audited: &[Audited]) -> String {
         let link = format!("→ [{}]({}/results.md)", one.claims.system, one.claims.name);
         let _ = writeln!(page, "{}", wrapped(&format!("{i}. {finding} {link}"), "   "));
     }
-    page += "\n`±` is the half-width of the 95 % confidence interval over seeds (Student's t), paired where two\n\
+    page += "\nAccuracy and AUC run from 0 to 1; a percentage point is 0.01 of them.\n\
+         `±` is the half-width of the 95 % confidence interval over seeds (Student's t), paired where two\n\
          runs are compared.\n\n\
          ## By group of papers\n\n\
          Each entry reads *reproduced / contradicted / undecided*.\n\n\

@@ -53,7 +53,7 @@ pub(crate) struct FetchArgs {
     pub(crate) data: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) table: TableArgs,
-    /// Proxy, http://HOST:PORT or socks5://HOST:PORT
+    /// Proxy, http://HOST:PORT, socks5://HOST:PORT, or socks5h://HOST:PORT, which looks up names
     /// [default: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY]
     #[arg(long, value_name = "URL")]
     pub(crate) proxy: Option<String>,
