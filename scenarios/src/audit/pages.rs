@@ -33,8 +33,8 @@ pub fn summary(audited: &[Audited]) -> String {
     let mut page = format!(
         "# Results: what reproduces, and what does not\n\n\
          We repeated experiments of papers on federated graph learning: {} groups with {} claims.\n\
-         **{reproduced} reproduced, {contradicted} were contradicted, {undecided} are undecided.** {n_controls} own controls are counted\n\
-         separately.\n\n\
+         **{reproduced} reproduced, {contradicted} were contradicted, {undecided} are undecided.** A further {n_controls} statements\n\
+         are controls of our own, which a paper should have tested. They are counted separately.\n\n\
          ![Verdicts by paper](figures/verdicts.svg)\n\n\
          ## Main findings\n\n",
         audited.len(),
@@ -94,7 +94,7 @@ pub fn summary(audited: &[Audited]) -> String {
             of(Verdict::Statistical),
             of(Verdict::Shape)
         ),
-        "- **Contradicted**, which comes before the other rules: the opposite is significant, or the published number is more than four standard errors away.".to_owned(),
+        "- **Contradicted**: the opposite of the claimed trend is significant, or the published number is more than four standard errors from ours. This rule overrides the others.".to_owned(),
         format!(
             "- **Undecided**, for one of four reasons: the interval extends beyond the margin ({}); no trend is significant ({}); not run \
              ({}); not testable ({}). Not testable means that the paper does not define its terms, or that no baseline beats the majority class.",
