@@ -51,7 +51,7 @@ const fn of_both(name: &'static str, about: &'static str) -> KnownFigure {
     KnownFigure { name, of, about }
 }
 
-pub const FIGURES: [KnownFigure; 30] = [
+pub const FIGURES: [KnownFigure; 31] = [
     of_run(
         "messages-by-round",
         "Messages sent per round, by kind, with the theoretical number where there is one.",
@@ -59,6 +59,10 @@ pub const FIGURES: [KnownFigure; 30] = [
     of_run(
         "bytes-by-round",
         "Bytes transmitted per round, by kind: payload, headers and retransmissions.",
+    ),
+    of_run(
+        "bytes-by-kind",
+        "Total bytes on the wire of each kind of message, and its share of all.",
     ),
     of_run("cumulative-bytes", "Cumulative bytes transmitted over rounds, by kind."),
     of_run(

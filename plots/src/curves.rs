@@ -5,7 +5,7 @@ use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Seri
 use crate::interval::bounded;
 use crate::names::{Unit, Units, file_part, point, short};
 use crate::scene::MAX_CURVES;
-use folkmoot_metrics::estimate::FEW;
+use folkmoot_metrics::estimate::{Estimate, FEW};
 use folkmoot_metrics::key::base;
 use folkmoot_metrics::term::small;
 use folkmoot_metrics::{Curve, CurvePoint, Spread, Target, has_durations, target};
@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Arm<'a> {
     pub(crate) label: String,
     pub(crate) runs: Vec<Vec<Curve>>,
+    /// What stands behind its number of a metric: how it differs from a baseline, or that it is one.
+    pub(crate) remarks: BTreeMap<String, (String, bool)>,
     pub(crate) summaries: Vec<&'a BTreeMap<String, f64>>,
 }
 
@@ -54,6 +56,9 @@ pub(crate) fn figures(arms: &[Arm<'_>], scores: &[&str], units: Units<'_>) -> Ve
     curves.into_iter().flatten().chain(of_targets).collect()
 }
 
+/// More bands than these hide each other: their arms have the interval at the end alone.
+const MOST_BANDS: usize = 2;
+
 /// A score by round, by virtual time and by bytes.
 fn of_score(arms: &[Arm<'_>], score: &str, targets: &[(&str, f64)], units: Units<'_>) -> Option<Figure> {
     let runs: Vec<Vec<&Curve>> = arms
@@ -82,26 +87,49 @@ fn of_score(arms: &[Arm<'_>], score: &str, targets: &[(&str, f64)], units: Units
             true,
         ),
     ];
+    // What grows with rounds alike in every run says nothing that rounds do not.
+    let follows_rounds = |place: fn(&CurvePoint) -> f64| {
+        let mut factors = points().map(|point| place(point) / (f64::from(point.round) + 1.0));
+        let first = factors.next();
+        factors.all(|factor| first.is_some_and(|first| (factor - first).abs() <= 1e-6 * first.abs()))
+    };
     let (label, unit) = units.words(score);
     let goal = targets.iter().find(|(of, _)| *of == score);
-    let panels = xs.into_iter().filter(|(.., is_there)| *is_there).map(|(x, place, _)| {
+    let is_worth = |(nth, (_, place, is_there)): &(usize, X)| *is_there && (*nth == 0 || !follows_rounds(*place));
+    let xs: Vec<(usize, X)> = xs.into_iter().enumerate().filter(is_worth).collect();
+    let by: Vec<&str> = xs
+        .iter()
+        .map(|(nth, _)| ["round", "virtual time", "bytes"][*nth])
+        .collect();
+    let by = match by.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => by.concat(),
+    };
+    let panels = xs.into_iter().map(|(_, (x, place, _))| {
         let series = arms.iter().zip(&runs).enumerate();
         let series =
             series.flat_map(|(index, (arm, runs))| series_of(&arm.label, index, runs, place, units.range(score)));
+        let mut series: Vec<Series> = series.collect();
+        if arms.len() > MOST_BANDS {
+            series
+                .iter_mut()
+                .for_each(|series| series.band.drain(..series.band.len().saturating_sub(1)).for_each(drop));
+        }
         Panel::Lines(Lines {
             x: Axis { log_beyond: None, ..x },
             y: Axis {
                 log_beyond: None,
+                better: units.arrow(score),
                 goal: goal.map(|(_, at)| (*at, format!("target {}", short(*at)))),
                 ..Axis::new(label.clone(), unit)
             },
-            series: series.collect(),
+            series,
         })
     });
     let notes = (!has_time).then(|| "An ideal world: messages and work take no time.".to_owned());
     has_path.then(|| Figure {
         name: format!("curves-{}", file_part(score)),
-        title: label.clone(),
+        title: format!("{label} by {by}"),
         notes: notes.into_iter().collect(),
         panels: panels.collect(),
     })
@@ -149,6 +177,12 @@ fn series_of(
     each.chain([mean]).collect()
 }
 
+/// The value of the row that others are compared with, and its name.
+pub(crate) fn baseline_of(rows: &[Row]) -> Option<(f64, String)> {
+    let row = rows.iter().find(|row| row.is_baseline)?;
+    Some((row.bars.first()?.value?, row.label.clone()))
+}
+
 /// What it took each arm to reach a target: rounds, virtual time and bytes, in how many runs.
 fn of_target(arms: &[Arm<'_>], (score, at): (&str, f64), units: Units<'_>) -> Figure {
     let named = Target {
@@ -165,26 +199,28 @@ fn of_target(arms: &[Arm<'_>], (score, at): (&str, f64), units: Units<'_>) -> Fi
     let panels = numbers.into_iter().filter_map(|(number, label, unit)| {
         let name = named.name_of(number);
         let rows = arms.iter().map(|arm| {
-            let values: Vec<f64> = arm
-                .summaries
-                .iter()
-                .filter_map(|summary| summary.get(&name).copied())
-                .collect();
-            let (mean, n_runs) = (Spread::of(&values), arm.summaries.len());
-            let is_few = values.len() < FEW;
+            let each = arm.summaries.iter().map(|summary| summary.get(&name).copied());
+            let dots: Vec<f64> = each.map(|value| value.unwrap_or(f64::NAN)).collect();
+            let values: Vec<f64> = dots.iter().copied().filter(|value| !value.is_nan()).collect();
+            let (mean, n_runs) = (Spread::of(&values), dots.len());
             let mut label = arm.label.clone();
             if values.len() < n_runs {
                 label += &format!(" ({} of {n_runs} runs)", values.len());
             }
+            let remark = arm.remarks.get(&name).cloned();
+            let (text, is_baseline) = remark.unwrap_or_else(|| (Estimate::of_spread(&mean, unit).to_string(), false));
+            let is_many = values.len() >= FEW;
             Row {
                 label,
                 bars: vec![Bar {
                     value: (!values.is_empty()).then_some(mean.mean),
-                    interval: mean.interval_95().filter(|_| !is_few).map(|(lo, hi)| (lo.max(0.0), hi)),
-                    dots: if is_few && n_runs > 1 { values } else { Vec::new() },
+                    interval: mean.interval_95().filter(|_| is_many).map(|(lo, hi)| (lo.max(0.0), hi)),
+                    dots: if n_runs > 1 { dots } else { Vec::new() },
                     references: Vec::new(),
                 }],
-                remark: None,
+                remark: (!values.is_empty()).then_some(text),
+                is_baseline,
+                ..Row::default()
             }
         });
         let rows: Vec<Row> = rows.collect();
@@ -197,21 +233,22 @@ fn of_target(arms: &[Arm<'_>], (score, at): (&str, f64), units: Units<'_>) -> Fi
                     ..Axis::amount(label, unit)
                 },
                 groups: vec![String::new()],
+                points: true,
+                is_compared: rows.iter().any(|row| row.is_baseline),
+                baseline: baseline_of(&rows),
                 rows,
-                stacked: false,
-                references: Vec::new(),
+                ..Bars::default()
             })
         })
     });
     let panels: Vec<Panel> = panels.collect();
     Figure {
         name: format!("target-{}-{}", file_part(score), file_part(&at.to_string())),
-        title: format!("what it took to reach {} {}", small(&words), short(at)),
-        notes: if panels.is_empty() {
-            vec!["No run has reached it.".to_owned()]
-        } else {
-            Vec::new()
-        },
+        title: String::new(),
+        notes: vec![match panels.is_empty() {
+            true => format!("No run has reached {} {}.", small(&words), short(at)),
+            false => format!("What it took to reach {} {}.", small(&words), short(at)),
+        }],
         panels,
     }
 }
@@ -250,6 +287,7 @@ mod tests {
         let arm = |runs: Vec<Vec<Curve>>| Arm {
             label: "a".to_owned(),
             summaries: vec![&none; runs.len()],
+            remarks: BTreeMap::new(),
             runs,
         };
         let few = [arm(vec![
@@ -271,7 +309,8 @@ mod tests {
         let mean = |panel: &Lines| panel.series[2].points.clone();
         assert_eq!(
             (panels.len(), panels[0].series.len(), panels[0].series[0].path),
-            (3, 3, Path::Thin)
+            (2, 3, Path::Thin),
+            "virtual time grows as rounds do"
         );
         assert!(
             near(&mean(panels[0]), [(1.0, 0.2), (2.0, 0.4)]),
@@ -279,9 +318,9 @@ mod tests {
             mean(panels[0])
         );
         assert!(
-            near(&mean(panels[2]), [(20.0, 0.2), (40.0, 0.4)]),
+            near(&mean(panels[1]), [(20.0, 0.2), (40.0, 0.4)]),
             "{:?}",
-            mean(panels[2])
+            mean(panels[1])
         );
         assert!(panels[0].series[2].band.is_empty());
         let many = [arm((0..5)
@@ -311,6 +350,7 @@ mod tests {
         let arms = [Arm {
             label: "a".to_owned(),
             runs: Vec::new(),
+            remarks: BTreeMap::new(),
             summaries: vec![&first, &second],
         }];
         assert_eq!(targets(arms[0].summaries.iter().copied()), [("test_accuracy", 0.6)]);

@@ -61,6 +61,7 @@ pub(crate) fn figures(picture: &DatasetPicture) -> Vec<Figure> {
                 ..Bar::default()
             }],
             remark: None,
+            ..Row::default()
         };
         panels.push(Panel::Bars(Bars {
             x: Axis::amount(
@@ -71,6 +72,7 @@ pub(crate) fn figures(picture: &DatasetPicture) -> Vec<Figure> {
             rows: labels.into_iter().map(row).collect(),
             stacked: false,
             references: Vec::new(),
+            ..Bars::default()
         }));
     }
     if panels.is_empty() {

@@ -15,6 +15,7 @@ mod timeline;
 use crate::figure::{Figure, Lines, Panel, Role, Series};
 use crate::font::{LEADING, wrap};
 use crate::scene::{Anchor, BLACK, GREY, Scene};
+use lines::Naming;
 use style::{AREA, EDGE, GAP, LEAST, PANEL, PANEL_MM, POINTS, SMALL, TEXT, TITLE};
 
 /// How many curves or rows a panel shows at most: more could not be told apart, nor printed.
@@ -24,7 +25,7 @@ const MOST: usize = 40;
 fn cut(panel: &mut Panel) -> usize {
     match panel {
         Panel::Lines(lines) => {
-            let beyond = |series: &Series| matches!(series.role, Role::Data(n) | Role::TheoryOf(n) | Role::Theory(n) if n >= MOST);
+            let beyond = |series: &Series| matches!(series.role, Role::Data(n) | Role::TheoryOf(n) | Role::Theory(n) | Role::Control(n) if n >= MOST);
             let n_hidden = lines
                 .series
                 .iter()
@@ -137,14 +138,47 @@ fn common_legend(panels: &[Panel]) -> Option<Lines> {
                 common.series.push(series.clone());
             }
         }
-        match (&common.y.goal, &lines.y.goal) {
-            (Some((_, known)), Some((_, goal))) if known != goal => return None,
-            (None, goal) => common.y.goal.clone_from(goal),
-            _ => {}
+    }
+    (!common.series.is_empty()).then_some(common)
+}
+
+/// Panels of a figure have letters.
+fn letter_it(panel: &mut Panel, letter: char) {
+    let above = match panel {
+        Panel::Lines(lines) => &mut lines.y.above,
+        Panel::Bars(bars) => &mut bars.x.above,
+        Panel::Split(split) => &mut split.above,
+        Panel::Heat(heat) => &mut heat.title,
+        Panel::Timeline(_) => return,
+    };
+    *above = format!("({letter}) {above}").trim_end().to_owned();
+}
+
+/// Curves of quantities that have the same bounds get the same range, so that they can be compared.
+fn share_ranges(panels: &mut [Panel]) {
+    let mut known: Vec<((f64, f64), Vec<f64>)> = Vec::new();
+    for panel in panels.iter() {
+        let Panel::Lines(lines) = panel else { continue };
+        let Some(bounds) = lines.y.bounds else { continue };
+        let values = lines.series.iter().flat_map(|series| &series.points).map(|(_, y)| *y);
+        let values = values.filter(|y| y.is_finite());
+        let ends = [
+            values.clone().fold(f64::INFINITY, f64::min),
+            values.fold(f64::NEG_INFINITY, f64::max),
+        ];
+        match known.iter_mut().find(|(of, _)| *of == bounds) {
+            Some((_, all)) => all.extend(ends),
+            None => known.push((bounds, ends.to_vec())),
         }
     }
-    let is_empty = common.series.is_empty() && common.y.goal.is_none();
-    (!is_empty).then_some(common)
+    for panel in panels {
+        let Panel::Lines(lines) = panel else { continue };
+        let ends = known.iter().find(|(of, _)| Some(*of) == lines.y.bounds);
+        lines
+            .y
+            .reach
+            .extend(ends.iter().flat_map(|(_, ends)| ends.iter().copied()));
+    }
 }
 
 /// Lays a figure out.
@@ -180,13 +214,36 @@ pub(crate) fn lay_out(figure: &Figure, look: &Look) -> Scene {
         y += SMALL * LEADING;
     }
     y += GAP;
+    if panels.len() > 1 {
+        let letters = (b'a'..=b'z').map(char::from);
+        panels
+            .iter_mut()
+            .zip(letters)
+            .for_each(|(panel, letter)| letter_it(panel, letter));
+    }
+    share_ranges(&mut panels);
     let common = common_legend(&panels);
+    // One of the panels that have the same names has them at its curves.
+    let is_named = common
+        .as_ref()
+        .is_some_and(|lines| lines::names_at_ends(lines, scene.panel));
+    let common = common.filter(|_| !is_named);
+    let has_legend = common.is_some() || is_named;
     let references = bars::with_common_references(&mut panels);
-    for row in panels.chunks(n_columns) {
+    for (nth, row) in panels.chunks(n_columns).enumerate() {
         let heights = row.iter().enumerate().map(|(column, panel)| {
             let origin = (scene.panel * column as f64, y);
+            let is_last = column + 1 == row.len() && nth == 0;
             match panel {
-                Panel::Lines(lines) => lines::draw(&mut scene, lines, origin, common.is_none()),
+                Panel::Lines(lines) => {
+                    let naming = match has_legend {
+                        true if is_named && is_last => Naming::Ends,
+                        true => Naming::None,
+                        false if lines::names_at_ends(lines, scene.panel) => Naming::Ends,
+                        false => Naming::Legend,
+                    };
+                    lines::draw(&mut scene, lines, origin, naming)
+                }
                 Panel::Bars(bars) => bars::draw(&mut scene, bars, origin, references.is_none()),
                 Panel::Heat(heat) => heat::draw(&mut scene, heat, origin),
                 Panel::Timeline(timeline) => timeline::draw(&mut scene, timeline, origin),

@@ -22,6 +22,22 @@ pub(crate) enum Panel {
     Split(Split),
 }
 
+impl Panel {
+    pub(crate) fn lines(&self) -> Option<&Lines> {
+        match self {
+            Panel::Lines(lines) => Some(lines),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn bars(&self) -> Option<&Bars> {
+        match self {
+            Panel::Bars(bars) => Some(bars),
+            _ => None,
+        }
+    }
+}
+
 /// Spans of time, a row for each of some clients, below the server's rounds.
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline {
@@ -92,7 +108,14 @@ pub(crate) struct Axis {
     /// A linear axis starts at zero.
     pub(crate) from_zero: bool,
     /// How far it goes at least: panels that go equally far can be compared.
-    pub(crate) reach: Option<f64>,
+    pub(crate) reach: Vec<f64>,
+    /// Its ends, where somebody has chosen them.
+    pub(crate) range: Option<(f64, f64)>,
+    /// Which values are better: an arrow, or nothing.
+    pub(crate) better: &'static str,
+    /// What the quantity can be at least and at most, where it has such bounds: panels of such
+    /// quantities have the same range.
+    pub(crate) bounds: Option<(f64, f64)>,
     /// Logarithmic where the positive values span more than this many decades; never, if `None`.
     pub(crate) log_beyond: Option<f64>,
     /// Where the ticks belong, if there are natural places.
@@ -148,6 +171,8 @@ pub(crate) enum Role {
     TheoryOf(usize),
     /// The n-th prediction for the panel as a whole: dashed, black.
     Theory(usize),
+    /// The n-th control, which any result is compared with: dashed, grey.
+    Control(usize),
 }
 
 #[derive(Clone, Debug)]
@@ -160,6 +185,8 @@ pub(crate) struct Series {
     pub(crate) band: Vec<(f64, f64, f64)>,
     /// (y, low, high) where the interval of an x is known.
     pub(crate) across: Vec<(f64, f64, f64)>,
+    /// Grey, since others are to be seen before it.
+    pub(crate) is_faint: bool,
     pub(crate) path: Path,
 }
 
@@ -187,13 +214,14 @@ impl Series {
             points,
             band: Vec::new(),
             across: Vec::new(),
+            is_faint: false,
             path: Path::Joined,
         }
     }
 }
 
 /// Horizontal bars: rows of one bar per group, beside each other or stacked to a whole.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Bars {
     pub(crate) x: Axis,
     pub(crate) groups: Vec<String>,
@@ -202,14 +230,27 @@ pub(crate) struct Bars {
     pub(crate) stacked: bool,
     /// The names of [`Bar::references`].
     pub(crate) references: Vec<String>,
+    /// Points on an axis fitted to them instead of bars from zero: scores, no amounts.
+    pub(crate) points: bool,
+    /// From the first reference of a bar an arrow leads to its value; one that is infinite points
+    /// out of the frame.
+    pub(crate) arrows: bool,
+    /// Remarks are differences from other rows.
+    pub(crate) is_compared: bool,
+    /// The value that others are compared with, and its name.
+    pub(crate) baseline: Option<(f64, String)>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
     pub(crate) label: String,
     pub(crate) bars: Vec<Bar>,
     /// Written behind the row; takes the place of the values.
     pub(crate) remark: Option<String>,
+    /// What the others are compared with.
+    pub(crate) is_baseline: bool,
+    /// Grey, since others are to be seen before it.
+    pub(crate) is_faint: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -217,7 +258,7 @@ pub(crate) struct Bar {
     /// The value; none draws nothing.
     pub(crate) value: Option<f64>,
     pub(crate) interval: Option<(f64, f64)>,
-    /// What the runs say that the value is the mean of.
+    /// What the runs say that the value is the mean of, in the order of their seeds.
     pub(crate) dots: Vec<f64>,
     /// What theory predicts, one per reference.
     pub(crate) references: Vec<Option<f64>>,

@@ -24,6 +24,7 @@
 //! # Ok::<(), folkmoot_plots::PlotError>(())
 //! ```
 
+mod adapt;
 mod artifacts;
 mod curves;
 mod dataset;
@@ -47,6 +48,7 @@ mod tests;
 mod timeline;
 mod verdicts;
 
+pub use adapt::Log;
 pub use dataset::DatasetPicture;
 pub use draw::Look;
 use figure::Figure;
@@ -69,7 +71,7 @@ pub enum PlotError {
     /// A figure cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// Figures cannot have the size that is asked for.
+    /// Figures cannot have the size, the arms or the panels that are asked for.
     #[error("{0}")]
     Size(String),
     /// A figure that is asked for is not among those that the directory has data for.
@@ -99,6 +101,19 @@ pub struct Drawing {
     pub look: Look,
     /// Whether they are written as PDF, too.
     pub pdf: bool,
+    /// The arms that are drawn, in this order, each with the name that it gets; all where there are
+    /// none.
+    pub arms: Vec<(String, String)>,
+    /// The panels that are drawn, from 0; all where there are none.
+    pub panels: Vec<usize>,
+    /// The arms that are seen first; the others are grey.
+    pub highlight: Vec<String>,
+    /// The ends of horizontal axes.
+    pub x_range: Option<(f64, f64)>,
+    /// The ends of vertical axes.
+    pub y_range: Option<(f64, f64)>,
+    /// Which axes are logarithmic; by the data where nothing is said.
+    pub log: Option<Log>,
 }
 
 /// Draws figures of the run directory `dir` into its `figures/`; returns the files, in order. Of a
@@ -166,7 +181,7 @@ pub struct Picture {
 ///
 /// As [`draw_run`].
 pub fn pictures_of_run(run: &RunDir, drawing: &Drawing, prefix: &str) -> Result<Vec<Picture>, PlotError> {
-    pictures(&figures_of_run(run, drawing)?, &run.manifest.name, drawing, prefix)
+    pictures(&figures_of_run(run, drawing)?, drawing, prefix)
 }
 
 /// The figures that [`draw_sweep`] would write, as pictures with ids that begin with `prefix`.
@@ -175,15 +190,10 @@ pub fn pictures_of_run(run: &RunDir, drawing: &Drawing, prefix: &str) -> Result<
 ///
 /// As [`draw_sweep`].
 pub fn pictures_of_sweep(sweep: &SweepDir, drawing: &Drawing, prefix: &str) -> Result<Vec<Picture>, PlotError> {
-    pictures(
-        &figures_of_sweep(sweep, drawing)?,
-        &sweep.manifest.name,
-        drawing,
-        prefix,
-    )
+    pictures(&figures_of_sweep(sweep, drawing)?, drawing, prefix)
 }
 
-fn pictures(figures: &[Figure], card: &str, drawing: &Drawing, prefix: &str) -> Result<Vec<Picture>, PlotError> {
+fn pictures(figures: &[Figure], drawing: &Drawing, prefix: &str) -> Result<Vec<Picture>, PlotError> {
     drawing.look.check().map_err(PlotError::Size)?;
     let picture = |(number, figure): (usize, &Figure)| {
         let panel = |(at, panel): (usize, &figure::Panel)| {
@@ -198,10 +208,9 @@ fn pictures(figures: &[Figure], card: &str, drawing: &Drawing, prefix: &str) -> 
             svg.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         };
         let panels: Result<Vec<String>, String> = figure.panels.iter().enumerate().map(panel).collect();
-        let title = figure.title.strip_prefix(card).unwrap_or(&figure.title);
         Ok(Picture {
             name: figure.name.clone(),
-            title: title.trim_start_matches(": ").to_owned(),
+            title: figure.title.clone(),
             notes: figure.notes.clone(),
             panels: panels.map_err(|reason| PlotError::Draw {
                 figure: figure.name.clone(),
@@ -309,16 +318,17 @@ impl Drawing {
                 there: there.join(", "),
             });
         }
-        if !self.only.is_empty() {
-            return Ok(named(&self.only));
-        }
-        if self.all {
-            return Ok(figures);
-        }
-        // A card names figures of its runs and of its sweep in one list; here, those of the other
-        // are none.
-        let of_card = named(of_card);
-        Ok(if of_card.is_empty() { named(usual) } else { of_card })
+        let chosen = match self.only.is_empty() {
+            false => named(&self.only),
+            true if self.all => figures,
+            // A card names figures of its runs and of its sweep in one list; here, those of the
+            // other are none.
+            true => match named(of_card) {
+                of_card if of_card.is_empty() => named(usual),
+                of_card => of_card,
+            },
+        };
+        self.adapted(chosen).map_err(PlotError::Size)
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub(crate) use folkmoot_metrics::Unit;
 use folkmoot_metrics::key::base;
+use folkmoot_metrics::term::Better;
 use folkmoot_metrics::{Meaning, MetricKey};
 use std::collections::BTreeMap;
 
@@ -61,14 +62,12 @@ pub(crate) fn si(x: f64) -> String {
     }
 }
 
-/// A figure's title below the name of its card, with a capital letter; either may be empty.
-pub(crate) fn heading(card: &str, title: &str) -> String {
-    let mut letters = title.chars();
-    let title: String = letters
+/// A text with a capital letter.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
         .next()
-        .map_or(String::new(), |first| first.to_uppercase().chain(letters).collect());
-    let parts = [card, &title].into_iter().filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join(": ")
+        .map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A number with at most four significant digits.
@@ -106,11 +105,28 @@ pub(crate) fn minus(text: &str) -> String {
     text.replace('-', "−")
 }
 
+/// A large number as people write it: 3.8×10⁷.
+fn power_of_ten(x: f64) -> String {
+    let text = format!("{x:.1e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let raised = |c: char| {
+        c.to_digit(10).map_or('⁻', |digit| {
+            ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][digit as usize]
+        })
+    };
+    format!(
+        "{}×10{}",
+        minus(digits),
+        exponent.chars().map(raised).collect::<String>()
+    )
+}
+
 /// A value with its unit, for labels beside a bar.
 pub(crate) fn value_text(unit: Unit, x: f64) -> String {
     let (factor, symbol) = step(unit, x.abs());
     match unit {
         Unit::Count => si(x),
+        Unit::Number if x.is_finite() && x.abs() >= 1e6 => power_of_ten(x),
         Unit::Number => short(x),
         _ if !x.is_finite() => short(x),
         _ => format!("{} {symbol}", short(x / factor)),
@@ -136,6 +152,21 @@ impl Units<'_> {
             Unit::Share => (0.0, 1.0),
             Unit::Count | Unit::Bytes | Unit::BytesPerSecond | Unit::Seconds => (0.0, f64::INFINITY),
             Unit::Number => (f64::NEG_INFINITY, f64::INFINITY),
+        }
+    }
+
+    /// The least and the largest that a metric can be, where it has both.
+    pub(crate) fn bounds(self, name: &str) -> Option<(f64, f64)> {
+        let range = self.range(name);
+        (range.0.is_finite() && range.1.is_finite()).then_some(range)
+    }
+
+    /// Which values of a metric are better.
+    pub(crate) fn arrow(self, name: &str) -> &'static str {
+        match self.1.get(base(name)).and_then(|term| term.better) {
+            Some(Better::Higher) => "↑",
+            Some(Better::Lower) => "↓",
+            None => "",
         }
     }
 
@@ -212,11 +243,7 @@ pub(crate) fn words(name: &str, unit: Unit) -> String {
         Unit::Seconds if out == ["virtual"] => out.push("time".to_owned()),
         _ => {}
     }
-    let text = out.join(" ");
-    let mut letters = text.chars();
-    letters
-        .next()
-        .map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+    capital(&out.join(" "))
 }
 
 fn word(part: &str) -> String {
@@ -286,5 +313,6 @@ mod tests {
         assert_eq!(value_text(Unit::Seconds, 0.0035), "3.5 ms");
         assert_eq!(value_text(Unit::Bytes, 2.5e6), "2.5 MB");
         assert_eq!(value_text(Unit::Number, f64::INFINITY), "∞");
+        assert_eq!(value_text(Unit::Number, 38_047_419.0), "3.8×10⁷");
     }
 }

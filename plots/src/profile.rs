@@ -143,6 +143,8 @@ fn panel(arms: &[Arm<'_>], units: Units<'_>, points: &[Point<'_>], (parameter, m
             },
             y: Axis {
                 log_beyond: None,
+                better: units.arrow(metric),
+                bounds: units.bounds(metric),
                 ..Axis::new(label, unit)
             },
             series,

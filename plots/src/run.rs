@@ -9,7 +9,7 @@ mod shared;
 pub(crate) use clients::fairness_of_arms;
 
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
-use crate::names::{Unit, Units, file_part, heading, si};
+use crate::names::{Unit, Units, capital, file_part, si, value_text};
 use crate::profile;
 use folkmoot_metrics::{MessageRow, RoundRow, RunDir};
 use shared::{bytes, figure, has_durations};
@@ -40,6 +40,7 @@ pub(crate) fn figures(run: &RunDir, of_artifacts: Vec<Figure>) -> Vec<Figure> {
         &bytes,
         false,
     ));
+    figures.extend(bytes_by_kind(run));
     figures.extend(cumulative_bytes(run));
     figures.extend(scores::scores(run));
     figures.extend(profile::figures(
@@ -68,7 +69,7 @@ pub(crate) fn figures(run: &RunDir, of_artifacts: Vec<Figure>) -> Vec<Figure> {
                 .notes
                 .push("An ideal world: messages and work take no time.".to_owned());
         }
-        figure.title = heading(&run.manifest.name, &figure.title);
+        figure.title = capital(&figure.title);
         if !run.manifest.finished {
             figure.notes.push(unfinished.clone());
         }
@@ -80,7 +81,7 @@ pub(crate) fn figures(run: &RunDir, of_artifacts: Vec<Figure>) -> Vec<Figure> {
 /// curves within it, privacy spent.
 pub(crate) fn usual(run: &RunDir) -> Vec<String> {
     let score = scores::first(run).map(|metric| format!("score-{}-by-*", file_part(metric)));
-    let others = ["cumulative-bytes", "by-*", "epsilon"].map(str::to_owned);
+    let others = ["bytes-by-kind", "by-*", "epsilon"].map(str::to_owned);
     score.into_iter().chain(others).collect()
 }
 
@@ -171,6 +172,7 @@ fn by_round(
                     ..Bar::default()
                 }],
                 remark: None,
+                ..Row::default()
             }
         };
         let rows: Vec<Row> = kinds.iter().map(row).collect();
@@ -187,6 +189,7 @@ fn by_round(
             } else {
                 Vec::new()
             },
+            ..Bars::default()
         };
         return Some(figure(name, &format!("{label} of round {round}"), Panel::Bars(bars)));
     }
@@ -207,6 +210,54 @@ fn by_round(
         series,
     };
     (!lines.series.is_empty()).then(|| figure(name, &format!("{label} by round"), Panel::Lines(lines)))
+}
+
+/// What each kind of message has cost in all, the largest first.
+fn bytes_by_kind(run: &RunDir) -> Option<Figure> {
+    let total = |(label, rows): (String, Vec<&MessageRow>)| (label, rows.into_iter().map(bytes).sum::<f64>());
+    let mut totals: Vec<(String, f64)> = kinds(run)
+        .into_iter()
+        .map(total)
+        .filter(|(_, sum)| *sum > 0.0)
+        .collect();
+    totals.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let all: f64 = totals.iter().map(|(_, sum)| sum).sum();
+    let row = |(label, sum): &(String, f64)| Row {
+        label: label.clone(),
+        bars: vec![Bar {
+            value: Some(*sum),
+            ..Bar::default()
+        }],
+        remark: Some(format!("{} ({})", value_text(Unit::Bytes, *sum), share(*sum / all))),
+        ..Row::default()
+    };
+    let bars = Bars {
+        x: Axis {
+            log_beyond: None,
+            better: "↓",
+            ..Axis::amount("Bytes on the wire", Unit::Bytes)
+        },
+        groups: vec![String::new()],
+        rows: totals.iter().map(row).collect(),
+        ..Bars::default()
+    };
+    let about = format!(
+        "{} in all, headers and retransmissions included.",
+        value_text(Unit::Bytes, all)
+    );
+    (totals.len() > 1).then(|| {
+        let mut figure = figure("bytes-by-kind", "bytes by kind of message", Panel::Bars(bars));
+        figure.notes.push(about);
+        figure
+    })
+}
+
+/// A share in whole per cent, so far as it has any.
+fn share(share: f64) -> String {
+    match share {
+        share if share < 0.01 => "< 1 %".to_owned(),
+        share => format!("{:.0} %", 100.0 * share),
+    }
 }
 
 fn cumulative_bytes(run: &RunDir) -> Option<Figure> {
@@ -323,6 +374,7 @@ fn fate(run: &RunDir) -> Option<Figure> {
                 label,
                 bars,
                 remark: Some(format!("{} sent{retries}", si(rounded(sent)))),
+                ..Row::default()
             })
         })
         .collect();
@@ -337,6 +389,7 @@ fn fate(run: &RunDir) -> Option<Figure> {
         rows,
         stacked: true,
         references: Vec::new(),
+        ..Bars::default()
     };
     let lost = run.messages.iter().any(|row| row.dropped + row.in_flight > 0);
     lost.then(|| figure("message-fate", "what became of the messages", Panel::Bars(bars)))

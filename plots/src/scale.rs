@@ -35,9 +35,28 @@ impl Scale {
     /// for nothing.
     pub(crate) fn fit(axis: &Axis, values: &[f64], max_ticks: usize) -> Self {
         let finite = || {
-            let all = values.iter().copied().chain(axis.reach);
+            let all = values.iter().copied().chain(axis.reach.iter().copied());
             all.filter(|value| value.is_finite())
         };
+        if let Some((from, to)) = axis.range {
+            let free = Axis {
+                range: None,
+                ..axis.clone()
+            };
+            let log = from > 0.0 && Scale::fit(&free, values, max_ticks).log;
+            let ends = Axis {
+                log_beyond: log.then_some(0.0),
+                from_zero: false,
+                reach: Vec::new(),
+                ..free
+            };
+            let mut scale = Scale::fit(&ends, &[from, to], max_ticks);
+            let place = |value: f64| if scale.log { libm::log10(value) } else { value };
+            (scale.lo, scale.hi) = (place(from), place(to));
+            scale.ticks.retain(|(value, _)| (from..=to).contains(value));
+            scale.minor.retain(|value| (from..=to).contains(value));
+            return scale;
+        }
         let (mut lo, mut hi) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x), hi.max(x)));
         if lo > hi {
             (lo, hi) = (0.0, 1.0);
@@ -51,6 +70,9 @@ impl Scale {
             Scale::linear(axis, lo, hi, max_ticks)
         };
         scale.left_out = log && lo <= 0.0;
+        if !axis.better.is_empty() {
+            scale.label = format!("{} {}", scale.label, axis.better);
+        }
         if !axis.ticks.is_empty() {
             scale.ticks = axis.ticks.clone();
             scale.minor.clear();

@@ -9,6 +9,8 @@ pub(crate) struct Color(pub(crate) u8, pub(crate) u8, pub(crate) u8);
 pub(crate) const BLACK: Color = Color(0, 0, 0);
 pub(crate) const WHITE: Color = Color(255, 255, 255);
 pub(crate) const GREY: Color = Color(90, 90, 90);
+/// What is to be seen last: single seeds, arms that are not looked at.
+pub(crate) const FAINT: Color = Color(190, 190, 190);
 pub(crate) const GRID: Color = Color(222, 222, 222);
 
 /// The palette of Okabe and Ito without black, which is left to theory, and with its yellow

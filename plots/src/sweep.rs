@@ -2,24 +2,28 @@
 //! seeds.
 
 mod axis;
+mod rows;
 mod runs;
 mod view;
 
-use axis::{above_it, alike, capital, counted, place};
+use axis::{above_it, alike, counted, place};
+use rows::apart;
 pub(crate) use runs::{first_run, of_artifacts, of_clients, of_curves, of_splits};
-use view::{MAX_POINTS, View};
+use view::{Compared, MAX_POINTS, View};
 
 use crate::curves;
-use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
+use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Series};
 use crate::interval::bounded;
-use crate::names::{Unit, file_part, heading, minus, point};
+use crate::names::{Unit, capital, file_part, minus, point};
 use crate::profile;
 use crate::scene::MAX_CURVES;
 use folkmoot_metrics::estimate::FEW;
+use folkmoot_metrics::findings;
 use folkmoot_metrics::key::{base, reference_label};
 use folkmoot_metrics::sweep_dir::PointRow;
 use folkmoot_metrics::{Spread, SweepDir};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What answers most questions: arms over time and bytes, what a target took, the headline, curves
 /// within runs, and what runs left.
@@ -38,6 +42,8 @@ pub(crate) const USUAL: [&str; 10] = [
 
 /// From how many decades on a numeric axis of a sweep is logarithmic.
 const X_DECADES: f64 = 1.4;
+/// Sentences about what was found, below the question.
+const MOST_FINDINGS: usize = 2;
 /// So is one of what was measured, beyond this: small values hide below large ones.
 const Y_DECADES: f64 = 2.0;
 
@@ -45,6 +51,11 @@ const Y_DECADES: f64 = 2.0;
 pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
     let Some(view) = View::new(sweep) else {
         return Vec::new();
+    };
+    let compared = Compared::of(sweep);
+    let view = View {
+        compared: Some(Arc::new(compared)),
+        ..view
     };
     let mut figures = Vec::new();
     let classic = ["peer_messages_per_walk", "payload_bytes"];
@@ -65,7 +76,10 @@ pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
     };
     let panels: Vec<Panel> = headline.into_iter().filter(|_| complete).flat_map(of).collect();
     if !panels.is_empty() {
-        figures.push(view.figure(name, "", panels));
+        let (panels, alike) = apart(panels);
+        let mut figure = view.figure(name, "", panels);
+        figure.notes.extend(alike);
+        figures.push(figure);
     }
     figures.extend(scatter.map(|panel| view.figure("scatter", "", vec![panel])));
     for mut figure in profile::figures(&view.profile_arms(), view.units()) {
@@ -96,26 +110,76 @@ pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
     figures
 }
 
-/// A figure under the name of the sweep, with what there is to say of its seeds before its own
-/// notes.
+/// A figure with what there is to say of its seeds before its own notes. One without a title of its
+/// own answers the question of the card, which is its title, above what was found.
 fn framed(sweep: &SweepDir, figure: Figure) -> Figure {
-    let seeds: BTreeSet<u64> = sweep.points.iter().map(|point| point.seed).collect();
     let mut notes = Vec::new();
-    let is_bars = matches!(figure.panels.as_slice(), [Panel::Bars(_), ..]);
-    match (seeds.len(), is_bars) {
-        (0 | 1, _) => {}
-        (n, true) if n < FEW => notes.push(format!("Mean over {n} seeds; dots: the seeds.")),
-        (n, false) if n < FEW => notes.push(format!("Mean over {n} seeds; dots and thin lines: the seeds.")),
-        (n, true) => notes.push(format!("Mean over {n} seeds; whiskers: 95 % interval (Student's t).")),
-        (n, false) => notes.push(format!("Mean over {n} seeds; band: 95 % interval (Student's t).")),
-    }
-    notes.extend(unfinished(sweep));
+    let question = &sweep.manifest.question;
+    let title = match figure.title.is_empty() {
+        true if !question.is_empty() => {
+            let found = findings::contrasts(sweep, &findings::arms(sweep));
+            notes.extend(findings::sentences(&found, MOST_FINDINGS));
+            question.clone()
+        }
+        true => capital(&sweep.manifest.name),
+        false => capital(&figure.title),
+    };
     notes.extend(figure.notes);
-    Figure {
-        title: heading(&sweep.manifest.name, &figure.title),
-        notes,
-        ..figure
-    }
+    notes.extend(of_seeds(sweep, &figure.panels));
+    notes.extend(unfinished(sweep));
+    Figure { title, notes, ..figure }
+}
+
+/// What is drawn of the seeds, and what stands beside rows.
+fn of_seeds(sweep: &SweepDir, panels: &[Panel]) -> Option<String> {
+    let seeds: BTreeSet<u64> = sweep.points.iter().map(|point| point.seed).collect();
+    let rows: Vec<&Bars> = panels.iter().filter_map(Panel::bars).collect();
+    let series: Vec<&Series> = panels
+        .iter()
+        .filter_map(Panel::lines)
+        .flat_map(|lines| &lines.series)
+        .collect();
+    let bars: Vec<&Bar> = rows
+        .iter()
+        .flat_map(|bars| &bars.rows)
+        .flat_map(|row| &row.bars)
+        .collect();
+    let has_points = rows.iter().any(|bars| bars.points);
+    let has_dots = bars.iter().any(|bar| !bar.dots.is_empty());
+    let is_drawn = |path: Path| series.iter().any(|series| series.path == path);
+    let drawn = [
+        (has_points && has_dots, "grey dots, joined by lines: the seeds"),
+        (!has_points && has_dots || is_drawn(Path::Dots), "dots: the seeds"),
+        (is_drawn(Path::Thin), "thin lines: the seeds"),
+        (
+            bars.iter().any(|bar| bar.interval.is_some()),
+            "whiskers: 95 % interval (Student's t)",
+        ),
+        (
+            series
+                .iter()
+                .flat_map(|series| &series.band)
+                .any(|(_, low, _)| low.is_finite()),
+            "bands and whiskers: 95 % interval (Student's t)",
+        ),
+    ];
+    let drawn: String = (drawn.iter().filter(|(is_drawn, _)| *is_drawn))
+        .map(|(_, said)| format!("; {said}"))
+        .collect();
+    let n = seeds.len();
+    let mean = (n > 1).then(|| format!("Mean over {n} seeds{drawn}."));
+    let baseline = rows.iter().find_map(|bars| bars.baseline.as_ref());
+    let from = baseline.map_or("the arm that is named".to_owned(), |(_, name)| {
+        format!("{name}, paired by seed")
+    });
+    let interval = match n {
+        0 | 1 => "",
+        _ => ", with its 95 % interval; * significant (p < 0.05, Holm)",
+    };
+    let is_compared = rows.iter().any(|bars| bars.is_compared);
+    let compared = is_compared.then(|| format!("At the right: difference from {from}{interval}."));
+    let said: Vec<String> = mean.into_iter().chain(compared).collect();
+    (!said.is_empty()).then(|| said.join(" "))
 }
 
 /// What every figure of a sweep says that lacks points.
@@ -336,9 +400,13 @@ impl<'a> View<'a> {
         }
         let axis = |metric: &str| {
             let (label, unit) = self.units().words(metric);
-            Axis::new(label, unit)
+            Axis {
+                better: self.units().arrow(metric),
+                ..Axis::new(label, unit)
+            }
         };
-        (2..=MAX_POINTS).contains(&n_values).then(|| {
+        let varies = |values: &[(&str, Spread)]| values.iter().any(|(_, mean)| mean.mean != values[0].1.mean);
+        ((2..=MAX_POINTS).contains(&n_values) && varies(&xs) && varies(&ys)).then(|| {
             Panel::Lines(Lines {
                 x: axis(across),
                 y: axis(up),
@@ -393,7 +461,11 @@ impl<'a> View<'a> {
             // arm.
             let same = curves.iter().all(|curve| alike(curve, &curves[0]));
             for curve in curves.into_iter().take(if same { 1 } else { usize::MAX }) {
-                series.push(Series::new(label.replace('_', " "), Role::Theory(index), curve));
+                let role = match label.to_lowercase().starts_with("theor") {
+                    true => Role::Theory(index),
+                    false => Role::Control(index),
+                };
+                series.push(Series::new(label.replace('_', " "), role, curve));
             }
         }
         if series.iter().filter(|series| series.path == Path::Joined).count() == 1 {
@@ -404,6 +476,8 @@ impl<'a> View<'a> {
             x: self.x_axis(),
             y: Axis {
                 log_beyond: Some(Y_DECADES),
+                better: self.units().arrow(metric),
+                bounds: self.units().bounds(metric),
                 ..Axis::new(label, unit)
             },
             series,
@@ -440,46 +514,6 @@ impl<'a> View<'a> {
             ticks,
             ..Axis::new(label, unit)
         }
-    }
-
-    fn bars(&self, metric: &str) -> Panel {
-        let arms = self.arms();
-        let references = self.references(metric);
-        let per_arm: Vec<Vec<(&str, Spread)>> = arms.iter().map(|(_, points)| self.means(points, metric)).collect();
-        let predicted: Vec<Vec<Vec<(&str, Spread)>>> = arms
-            .iter()
-            .map(|(_, points)| references.iter().map(|(name, _)| self.means(points, name)).collect())
-            .collect();
-        let rows = self.sweep.manifest.axes[self.main]
-            .values
-            .iter()
-            .enumerate()
-            .map(|(at, value)| {
-                let bar = |arm: usize| {
-                    let mean = per_arm[arm][at].1;
-                    let references = predicted[arm].iter().map(|means| Some(means[at].1.mean)).collect();
-                    Bar {
-                        value: (!mean.mean.is_nan()).then_some(mean.mean),
-                        interval: self.interval(metric, &mean),
-                        dots: self.dots(&arms[arm].1, metric, value, &mean),
-                        references,
-                    }
-                };
-                Row {
-                    label: value.clone(),
-                    bars: (0..arms.len()).map(bar).collect(),
-                    remark: None,
-                }
-            });
-        let (label, unit) = self.units().words(metric);
-        let group = |(key, _): &(Vec<&str>, Vec<&PointRow>)| self.arm_label(key);
-        Panel::Bars(Bars {
-            x: Axis::amount(label, unit),
-            groups: arms.iter().map(group).collect(),
-            rows: rows.collect(),
-            stacked: false,
-            references: references.iter().map(|(_, label)| label.replace('_', " ")).collect(),
-        })
     }
 
     fn figure(&self, name: &str, title: &str, panels: Vec<Panel>) -> Figure {

@@ -214,6 +214,7 @@ fn a_run_has_its_standard_figures_as_valid_files_with_the_same_bytes_twice() {
         let expected = [
             "messages-by-round",
             "bytes-by-round",
+            "bytes-by-kind",
             "cumulative-bytes",
             "participation",
             "message-fate",

@@ -2,7 +2,7 @@
 //! a run.
 
 use crate::figure::{Axis, Figure, Panel, Span, Timeline, Track};
-use crate::names::{Unit, heading};
+use crate::names::{Unit, capital};
 use folkmoot_metrics::trace::{Slice, TraceReader};
 use folkmoot_metrics::{Party, ReadError, RunDir, has_durations};
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ pub(crate) fn of_run(run: &RunDir) -> Result<Option<Figure>, ReadError> {
     };
     Ok(Some(Figure {
         name: NAME.to_owned(),
-        title: heading(&run.manifest.name, "who worked when"),
+        title: capital("who worked when"),
         notes,
         panels: vec![Panel::Timeline(timeline)],
     }))

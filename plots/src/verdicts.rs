@@ -34,6 +34,7 @@ pub(crate) fn figures(names: &[String], found: &[Found]) -> Vec<Figure> {
             label: one.system.clone(),
             bars: one.counts.iter().map(bar).collect(),
             remark: Some(format!("{n} claims")),
+            ..Row::default()
         }
     };
     let bars = Bars {
@@ -42,6 +43,7 @@ pub(crate) fn figures(names: &[String], found: &[Found]) -> Vec<Figure> {
         rows: found.iter().map(row).collect(),
         stacked: true,
         references: Vec::new(),
+        ..Bars::default()
     };
     let panels: Vec<Panel> = found
         .iter()

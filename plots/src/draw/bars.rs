@@ -1,5 +1,5 @@
-//! A panel of horizontal bars; dots where the axis is logarithmic, since a bar without a zero says
-//! nothing.
+//! A panel of rows: bars for amounts, points with their intervals for scores. Dots where the axis of
+//! amounts is logarithmic, since a bar without a zero says nothing.
 
 use super::legend::{self, Sample};
 use super::style::{EDGE, GAP, MARKER, SMALL, TEXT, THEORY_WIDTH, above, data_color, theory_dash, x_axis};
@@ -7,7 +7,7 @@ use crate::figure::{Bar, Bars, Panel, Row};
 use crate::font::{fit, width, wrap};
 use crate::names::value_text;
 use crate::scale::Scale;
-use crate::scene::{Anchor, BLACK, Color, GREY, Point, Scene, WHITE};
+use crate::scene::{Anchor, BLACK, Color, FAINT, GREY, Point, Scene, WHITE};
 use std::collections::BTreeSet;
 
 /// The height of one bar.
@@ -17,6 +17,8 @@ const APART: f64 = 34.0;
 /// The height of a line of a row's label over its size: tighter than text, so that the label holds
 /// together.
 const LINE: f64 = 1.1;
+/// What single seeds say.
+const SEED: Color = Color(140, 140, 140);
 
 /// Draws the panel at `origin` and returns its height; without its legend, where several panels
 /// have one together.
@@ -32,12 +34,13 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point, with_legend: b
         let whole = |row: &Row| row.bars.iter().filter_map(|bar| bar.value).sum::<f64>();
         values.extend(bars.rows.iter().map(whole).filter(|sum| sum.is_finite()));
     }
+    values.extend(bars.baseline.iter().map(|(value, _)| *value).filter(|_| bars.points));
     let mut scale = Scale::fit(&bars.x, &values, 5);
     if !scale.log {
         values.extend(all().filter_map(|bar| bar.interval).flat_map(|(lo, hi)| [lo, hi]));
         let axis = crate::figure::Axis {
             log_beyond: None,
-            from_zero: true,
+            from_zero: !bars.points,
             ..bars.x.clone()
         };
         scale = Scale::fit(&axis, &values, 5);
@@ -69,9 +72,19 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point, with_legend: b
         scale: &scale,
         left,
         right,
+        points: bars.points,
+        arrows: bars.arrows,
+        common: (0..bars.references.len())
+            .map(|index| bars.common(index).is_some())
+            .collect(),
     };
+    let middle = |row: usize| top + APART / 4.0 + pitch * (row as f64 + 0.5);
+    if bars.points {
+        painter.rules(scene, bars, (top, bottom));
+        painter.seeds(scene, bars, &middle);
+    }
     for (i, (row, label)) in bars.rows.iter().zip(labels).enumerate() {
-        let middle = top + APART / 4.0 + pitch * (i as f64 + 0.5);
+        let middle = middle(i);
         let first = middle - n_slots as f64 * THICK / 2.0;
         let above = (label.len() as f64 - 1.0) / 2.0;
         for (line, text) in label.into_iter().enumerate() {
@@ -85,7 +98,12 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point, with_legend: b
             } else {
                 first + THICK * group as f64
             };
-            painter.bar(scene, bar, group, start, (y0 + 3.0, y0 + THICK - 3.0));
+            let color = match (bars.groups.len(), row.is_baseline) {
+                _ if row.is_faint => FAINT,
+                (1, true) => BLACK,
+                _ => data_color(group),
+            };
+            painter.bar(scene, bar, (group, color), start, (y0 + 3.0, y0 + THICK - 3.0));
             start += if bars.stacked { bar.value.unwrap_or(0.0) } else { 0.0 };
         }
         let step = n_slots as f64 * THICK / texts[i].len().max(1) as f64;
@@ -96,7 +114,12 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point, with_legend: b
     }
     scene.frame((left, top), (right, bottom), BLACK, 3.0);
     if with_legend {
-        y = legend::draw(scene, &entries(bars, scale.log), (origin.0, y), scene.panel);
+        y = legend::draw(
+            scene,
+            &entries(bars, scale.log || bars.points),
+            (origin.0, y),
+            scene.panel,
+        );
     }
     y - origin.1
 }
@@ -104,7 +127,7 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point, with_legend: b
 /// Draws the legend of panels that have the same one, over the width of them all; returns where it
 /// ends.
 pub(super) fn draw_legend(scene: &mut Scene, bars: &Bars, at: Point, room: f64) -> f64 {
-    legend::draw(scene, &entries(bars, false), at, room)
+    legend::draw(scene, &entries(bars, bars.points), at, room)
 }
 
 /// Gives references one place in all panels, and so one mark; `None` where bars have names of their
@@ -144,7 +167,7 @@ fn side_texts(bars: &Bars, row: &Row, room: f64) -> Vec<String> {
         None => row
             .bars
             .iter()
-            .map(|bar| bar.value.map_or(String::new(), |x| value_text(bars.x.unit, x)))
+            .map(|bar| bar.value.map_or("n/a".to_owned(), |x| value_text(bars.x.unit, x)))
             .collect(),
     }
 }
@@ -167,7 +190,7 @@ fn entries(bars: &Bars, dots: bool) -> Vec<(String, Sample<'_>)> {
                     MARKER,
                 );
             } else {
-                filled(scene, (x0, y0 + 8.0), (x1 - 10.0, y1 - 8.0), group);
+                filled(scene, (x0, y0 + 8.0), (x1 - 10.0, y1 - 8.0), (group, data_color(group)));
             }
         };
         entries.push((name.clone(), Box::new(sample)));
@@ -175,8 +198,13 @@ fn entries(bars: &Bars, dots: bool) -> Vec<(String, Sample<'_>)> {
     for (index, name) in bars.references.iter().enumerate() {
         let sample = move |scene: &mut Scene, (x0, y0): Point, (x1, y1): Point| {
             let y = f64::midpoint(y0, y1);
-            scene.dashed(&[(x0, y), (x1, y)], theory_dash(index), BLACK, THEORY_WIDTH);
-            mark(scene, (f64::midpoint(x0, x1), y), index);
+            match bars.common(index) {
+                Some(_) => scene.dashed(&[(x0, y), (x1, y)], theory_dash(index), GREY, THEORY_WIDTH),
+                None => {
+                    scene.dashed(&[(x0, y), (x1, y)], theory_dash(index), BLACK, THEORY_WIDTH);
+                    mark(scene, (f64::midpoint(x0, x1), y), index);
+                }
+            }
         };
         entries.push((name.clone(), Box::new(sample)));
     }
@@ -184,8 +212,7 @@ fn entries(bars: &Bars, dots: bool) -> Vec<(String, Sample<'_>)> {
 }
 
 /// A box in the colour and the pattern of a group, so that it is known without its colour, too.
-pub(super) fn filled(scene: &mut Scene, (x0, y0): Point, (x1, y1): Point, group: usize) {
-    let color = data_color(group);
+pub(super) fn filled(scene: &mut Scene, (x0, y0): Point, (x1, y1): Point, (group, color): (usize, Color)) {
     let stripes = |scene: &mut Scene, ink: Color, rising: bool, step: f64| {
         let height = y1 - y0;
         let n = ((x1 - x0 + height) / step) as usize;
@@ -213,10 +240,28 @@ pub(super) fn filled(scene: &mut Scene, (x0, y0): Point, (x1, y1): Point, group:
     scene.frame((x0, y0), (x1, y1), color, 4.0);
 }
 
+impl Bars {
+    /// The value of a reference that is the same for every row of points: a line through them all.
+    fn common(&self, index: usize) -> Option<f64> {
+        let mut values = self
+            .rows
+            .iter()
+            .flat_map(|row| &row.bars)
+            .map(|bar| *bar.references.get(index)?);
+        let first = values.next()??;
+        let is_same = |value: Option<f64>| value.is_some_and(|x| (x - first).abs() <= 1e-9 * first.abs().max(x.abs()));
+        (self.points && values.all(is_same)).then_some(first)
+    }
+}
+
 struct Painter<'a> {
     scale: &'a Scale,
     left: f64,
     right: f64,
+    points: bool,
+    arrows: bool,
+    /// Which references are lines through all rows.
+    common: Vec<bool>,
 }
 
 impl Painter<'_> {
@@ -224,15 +269,110 @@ impl Painter<'_> {
         self.left + self.scale.place_clamped(value) * (self.right - self.left)
     }
 
-    /// Draws a bar of `group` from `start` on between two heights.
-    fn bar(&self, scene: &mut Scene, bar: &Bar, group: usize, start: f64, (y0, y1): (f64, f64)) {
+    /// The value that others are compared with, and the references that all rows have, from top to
+    /// bottom.
+    fn rules(&self, scene: &mut Scene, bars: &Bars, (top, bottom): (f64, f64)) {
+        for (index, _) in bars.references.iter().enumerate() {
+            if let Some(value) = bars.common(index).filter(|value| value.is_finite()) {
+                let x = self.x(value);
+                scene.dashed(&[(x, top), (x, bottom)], theory_dash(index), GREY, THEORY_WIDTH);
+            }
+        }
+        if let Some((value, _)) = bars.baseline.as_ref().filter(|(value, _)| value.is_finite()) {
+            let x = self.x(*value);
+            scene.line(vec![(x, top), (x, bottom)], BLACK, THEORY_WIDTH * 0.6);
+        }
+    }
+
+    /// What each seed says in every row, joined from row to row.
+    fn seeds(&self, scene: &mut Scene, bars: &Bars, middle: &dyn Fn(usize) -> f64) {
+        let dots: Vec<&[f64]> = match bars.rows.iter().map(|row| row.bars.as_slice()).collect::<Vec<_>>() {
+            rows if rows.iter().all(|row| row.len() == 1) => rows.iter().map(|row| row[0].dots.as_slice()).collect(),
+            _ => return,
+        };
+        let n_seeds = dots.first().map_or(0, |dots| dots.len());
+        if dots.len() < 2 || dots.iter().any(|dots| dots.len() != n_seeds) {
+            return;
+        }
+        for seed in 0..n_seeds {
+            let places = dots
+                .iter()
+                .enumerate()
+                .map(|(row, dots)| (self.x(dots[seed]), middle(row), dots[seed]));
+            let places: Vec<(f64, f64, f64)> = places.collect();
+            for part in places
+                .split(|(.., value)| !value.is_finite())
+                .filter(|part| part.len() > 1)
+            {
+                let line = part.iter().map(|&(x, y, _)| (x, y)).collect();
+                scene.line(line, FAINT, THEORY_WIDTH * 0.5);
+            }
+        }
+    }
+
+    /// The way from what was claimed to what it is.
+    fn arrow(&self, scene: &mut Scene, bar: &Bar, color: Color, y: f64) {
+        let from = bar
+            .references
+            .first()
+            .copied()
+            .flatten()
+            .map_or(self.left, |claimed| self.x(claimed));
+        let Some(value) = bar.value else { return };
+        let to = match value.is_finite() {
+            true => self.x(value),
+            false => self.right + GAP * 0.8,
+        };
+        if to - from < MARKER * 2.0 {
+            return;
+        }
+        scene.line(vec![(from, y), (to, y)], color, THEORY_WIDTH);
+        if !value.is_finite() {
+            scene.polygon(
+                vec![
+                    (to, y),
+                    (to - MARKER * 1.4, y - MARKER),
+                    (to - MARKER * 1.4, y + MARKER),
+                ],
+                color,
+                1.0,
+            );
+        }
+    }
+
+    /// A point with its interval, and what the seeds say.
+    fn point(&self, scene: &mut Scene, bar: &Bar, (group, color): (usize, Color), middle: f64) {
+        for dot in bar.dots.iter().filter(|dot| dot.is_finite()) {
+            scene.marker((self.x(*dot), middle), 0, SEED, MARKER * 0.6);
+        }
+        if let Some((lo, hi)) = bar.interval {
+            let (lo, hi) = (self.x(lo), self.x(hi));
+            scene.line(vec![(lo, middle), (hi, middle)], color, THEORY_WIDTH);
+            for x in [lo, hi] {
+                scene.line(vec![(x, middle - MARKER), (x, middle + MARKER)], color, THEORY_WIDTH);
+            }
+        }
+        if let Some(value) = bar.value.filter(|value| value.is_finite()) {
+            scene.marker((self.x(value), middle), group, color, MARKER * 1.2);
+        }
+    }
+
+    /// Draws a bar of a group from `start` on between two heights.
+    fn bar(&self, scene: &mut Scene, bar: &Bar, (group, color): (usize, Color), start: f64, (y0, y1): (f64, f64)) {
         let middle = f64::midpoint(y0, y1);
+        if self.arrows {
+            self.arrow(scene, bar, color, middle);
+        }
+        if self.points {
+            self.point(scene, bar, (group, color), middle);
+            return self.references(scene, bar, (y0, y1));
+        }
         if let Some(value) = bar.value.filter(|value| value.is_finite()) {
             let (from, to) = (self.x(start), self.x(start + value));
             if self.scale.log && value > 0.0 {
-                scene.marker((to, middle), group, data_color(group), MARKER);
+                scene.marker((to, middle), group, color, MARKER);
             } else if !self.scale.log && (to - from).abs() >= 0.5 {
-                filled(scene, (from.min(to), y0), (from.max(to), y1), group);
+                filled(scene, (from.min(to), y0), (from.max(to), y1), (group, color));
             }
         }
         if let Some((lo, hi)) = bar.interval {
@@ -246,7 +386,13 @@ impl Painter<'_> {
         for dot in bar.dots.iter().filter(|dot| dot.is_finite()) {
             scene.marker((self.x(*dot), middle), 0, BLACK, MARKER * 0.55);
         }
-        for (index, reference) in bar.references.iter().enumerate() {
+        self.references(scene, bar, (y0, y1));
+    }
+
+    fn references(&self, scene: &mut Scene, bar: &Bar, (y0, y1): (f64, f64)) {
+        let middle = f64::midpoint(y0, y1);
+        let single = bar.references.iter().zip(&self.common).enumerate();
+        for (index, (reference, _)) in single.filter(|(_, (_, is_common))| !**is_common) {
             if let Some(value) = reference.filter(|value| value.is_finite()) {
                 let x = self.x(value);
                 scene.line(vec![(x, y0 - 8.0), (x, y1 + 8.0)], WHITE, THEORY_WIDTH + 5.0);

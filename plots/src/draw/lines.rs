@@ -2,13 +2,13 @@
 
 use super::legend::{self, Sample};
 use super::style::{
-    DATA_WIDTH, EDGE, GAP, MARKER, PANEL, TEXT, THEORY_WIDTH, TICK, above, darker, data_color, data_dash, theory_dash,
-    x_axis,
+    DATA_WIDTH, EDGE, GAP, MARKER, PANEL, SMALL, TEXT, THEORY_WIDTH, TICK, above, darker, data_color, data_dash,
+    theory_dash, x_axis,
 };
 use crate::figure::{Lines, Path, Role, Series};
 use crate::font::{LEADING, width, wrap};
 use crate::scale::Scale;
-use crate::scene::{Anchor, BLACK, Color, Dash, GRID, Point, Scene};
+use crate::scene::{Anchor, BLACK, Color, Dash, FAINT, GREY, GRID, Point, Scene};
 
 /// What the curves are to reach is a dotted line.
 const GOAL_DASH: Dash = &[6.0, 10.0];
@@ -53,10 +53,51 @@ pub(super) fn scales(lines: &Lines) -> [Scale; 2] {
     [x, y]
 }
 
-/// Draws the panel at `origin` and returns its height; without its legend, where several panels
-/// have one together.
-pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, with_legend: bool) -> f64 {
+/// So many curves have their names at their ends; more have a legend.
+const MOST_LABELLED: usize = 5;
+/// The room between two names at the ends of curves, over the size of text.
+const LABEL_LINE: f64 = 1.15;
+
+/// Where the names of curves stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Naming {
+    /// Elsewhere: at another panel, or in a legend of several.
+    None,
+    /// Below the axes.
+    Legend,
+    /// At the ends of curves.
+    Ends,
+}
+
+/// Whether names have room at the ends of curves: few curves that have ends, and short names.
+pub(super) fn names_at_ends(lines: &Lines, panel: f64) -> bool {
+    let named: Vec<&Series> = lines.series.iter().filter(|series| !series.label.is_empty()).collect();
+    let has_end = |series: &&Series| {
+        !matches!(series.path, Path::Scattered | Path::Dots)
+            && !matches!(series.role, Role::TheoryOf(_))
+            && series.points.iter().any(|(x, y)| x.is_finite() && y.is_finite())
+    };
+    let widest = named
+        .iter()
+        .map(|series| width(&series.label, SMALL))
+        .fold(0.0, f64::max);
+    (2..=MOST_LABELLED).contains(&named.len()) && named.iter().all(has_end) && widest < 0.26 * panel
+}
+
+/// Draws the panel at `origin` and returns its height.
+pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, naming: Naming) -> f64 {
     let [x_scale, y_scale] = scales(lines);
+    let room = match naming {
+        Naming::Ends => {
+            lines
+                .series
+                .iter()
+                .map(|series| width(&series.label, SMALL))
+                .fold(0.0, f64::max)
+                + 2.0 * GAP
+        }
+        Naming::None | Naming::Legend => 0.0,
+    };
     let label = wrap(&y_scale.label, TEXT, scene.area, 2);
     let widest = y_scale
         .ticks
@@ -66,7 +107,7 @@ pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, with_legend:
     let label_width = label.len() as f64 * TEXT * LEADING;
     let left = origin.0 + EDGE + label_width + GAP + widest + GAP / 2.0 + TICK;
     let last = x_scale.ticks.last().map_or(0.0, |(_, text)| width(text, TEXT) / 2.0);
-    let right = origin.0 + scene.panel - EDGE - last;
+    let right = origin.0 + scene.panel - EDGE - last.max(room);
     let top = origin.1 + TEXT / 2.0 + above(scene, &lines.y.above, origin);
     let bottom = top + scene.area;
     let area = Area {
@@ -88,8 +129,15 @@ pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, with_legend:
         area.across(scene, series);
     });
     scene.frame((left, top), (right, bottom), BLACK, 3.0);
-    if let Some(y) = lines.y.goal.as_ref().and_then(|(goal, _)| area.y_place(*goal)) {
+    if let Some((name, y)) = lines
+        .y
+        .goal
+        .as_ref()
+        .and_then(|(goal, name)| Some((name, area.y_place(*goal)?)))
+    {
         scene.dashed(&[(left, y), (right, y)], GOAL_DASH, BLACK, THEORY_WIDTH);
+        let at = (left + GAP, y - SMALL * 0.7);
+        scene.text(at, Anchor::Start, SMALL, GREY, name.clone());
     }
     // Theory over the curves, so that a perfect match shows both; markers over all.
     let (data, theory): (Vec<&Series>, Vec<&Series>) = lines
@@ -99,9 +147,12 @@ pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, with_legend:
     data.iter().chain(&theory).for_each(|series| area.curve(scene, series));
     let mut taken = Vec::new();
     data.iter().for_each(|series| area.markers(scene, series, &mut taken));
-    match with_legend {
-        true => legend::draw(scene, &entries(lines), (origin.0, y), scene.panel) - origin.1,
-        false => y - origin.1,
+    if naming == Naming::Ends {
+        area.names(scene, &lines.series);
+    }
+    match naming {
+        Naming::Legend => legend::draw(scene, &entries(lines), (origin.0, y), scene.panel) - origin.1,
+        Naming::Ends | Naming::None => y - origin.1,
     }
 }
 
@@ -135,6 +186,13 @@ fn y_axis(scene: &mut Scene, area: &Area<'_>) {
 }
 
 fn stroke(series: &Series) -> (Color, Dash, f64) {
+    if series.is_faint {
+        return (
+            FAINT,
+            &[],
+            DATA_WIDTH * if series.path == Path::Thin { 0.25 } else { 0.6 },
+        );
+    }
     match series.role {
         // Dashes along a curve of many points drown in its wiggles; its markers still tell it
         // apart.
@@ -145,6 +203,7 @@ fn stroke(series: &Series) -> (Color, Dash, f64) {
         Role::Data(index) => (data_color(index), data_dash(index), DATA_WIDTH),
         Role::TheoryOf(index) => (darker(data_color(index)), theory_dash(0), THEORY_WIDTH),
         Role::Theory(index) => (BLACK, theory_dash(index), THEORY_WIDTH),
+        Role::Control(index) => (GREY, theory_dash(index), THEORY_WIDTH),
     }
 }
 
@@ -160,25 +219,20 @@ fn entries(lines: &Lines) -> Vec<(String, Sample<'_>)> {
         }
         let (color, dash, width) = match series.role {
             Role::TheoryOf(_) => (BLACK, theory_dash(0), THEORY_WIDTH),
-            Role::Data(_) | Role::Theory(_) => stroke(series),
+            Role::Data(_) | Role::Theory(_) | Role::Control(_) => stroke(series),
         };
         let sample = move |scene: &mut Scene, (x0, y0): Point, (x1, y1): Point| {
             let y = f64::midpoint(y0, y1);
             if !matches!(series.path, Path::Scattered | Path::Dots) {
                 scene.dashed(&[(x0, y), (x1, y)], dash, color, width);
             }
-            if let (Role::Data(index), Path::Joined | Path::Scattered) = (series.role, series.path) {
+            if let (Role::Data(index), Path::Joined | Path::Scattered, false) =
+                (series.role, series.path, series.is_faint)
+            {
                 scene.marker((f64::midpoint(x0, x1), y), index, color, MARKER);
             }
         };
         entries.push((series.label.clone(), Box::new(sample)));
-    }
-    if let Some((_, name)) = &lines.y.goal {
-        let sample = |scene: &mut Scene, (x0, y0): Point, (x1, y1): Point| {
-            let y = f64::midpoint(y0, y1);
-            scene.dashed(&[(x0, y), (x1, y)], GOAL_DASH, BLACK, THEORY_WIDTH);
-        };
-        entries.push((name.clone(), Box::new(sample)));
     }
     entries
 }
@@ -212,6 +266,39 @@ impl Area<'_> {
             .split(Option::is_none)
             .map(|part| part.iter().copied().flatten().collect::<Vec<_>>());
         stretches.filter(|stretch| !stretch.is_empty()).collect()
+    }
+
+    /// The names of curves beside their ends, moved apart where these are close.
+    fn names(&self, scene: &mut Scene, all: &[Series]) {
+        let end = |series: &Series| {
+            let mut points = series.points.iter().rev();
+            let at = points.find_map(|&point| self.place(point).filter(|(x, y)| x.is_finite() && y.is_finite()))?;
+            Some((at.0, at.1.clamp(self.top, self.bottom)))
+        };
+        let named = all.iter().filter(|series| !series.label.is_empty());
+        let mut ends: Vec<(&Series, Point)> = named.filter_map(|series| Some((series, end(series)?))).collect();
+        ends.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
+        let step = SMALL * LABEL_LINE;
+        let mut places: Vec<f64> = ends.iter().map(|(_, (_, y))| *y).collect();
+        // Downwards until none overlap, then up again from the bottom of the area.
+        for i in 1..places.len() {
+            places[i] = places[i].max(places[i - 1] + step);
+        }
+        let mut lowest = self.bottom - SMALL / 2.0;
+        for place in places.iter_mut().rev() {
+            *place = place.min(lowest);
+            lowest = *place - step;
+        }
+        for ((series, (x, y)), place) in ends.into_iter().zip(places) {
+            let (color, ..) = stroke(series);
+            if (place - y).abs() > step / 2.0 || x < self.right - MARKER * 2.0 {
+                let near = self.right + GAP * 0.9;
+                scene.line(vec![(x.max(self.right), y), (near, place)], color, 2.0);
+            }
+            let color = if series.is_faint { GREY } else { color };
+            let at = (self.right + GAP * 1.2, place);
+            scene.text(at, Anchor::Start, SMALL, color, series.label.clone());
+        }
     }
 
     fn band(&self, scene: &mut Scene, series: &Series) {
@@ -271,22 +358,64 @@ impl Area<'_> {
                 // Theory for a single point: a short dash across it.
                 scene.line(vec![(x - 40.0, *y), (x + 40.0, *y)], color, width);
             }
-            scene.dashed(&path, dash, color, width);
+            for part in self.within(&path) {
+                scene.dashed(&part, dash, color, width);
+            }
         }
+    }
+
+    /// The parts of a path that lie in the area, cut at its edges.
+    fn within(&self, path: &[Point]) -> Vec<Vec<Point>> {
+        let [(left, right), (top, bottom)] = [(self.left, self.right), (self.top, self.bottom)];
+        let is_inside =
+            |&(x, y): &Point| (left - 0.5..=right + 0.5).contains(&x) && (top - 0.5..=bottom + 0.5).contains(&y);
+        if path.iter().all(is_inside) {
+            return vec![path.to_vec()];
+        }
+        let mut parts: Vec<Vec<Point>> = Vec::new();
+        for pair in path.windows(2) {
+            // The share of the way from one end to the other at which it enters and leaves.
+            let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
+            let (dx, dy) = (x1 - x0, y1 - y0);
+            let (mut from, mut to) = (0.0_f64, 1.0_f64);
+            for (step, room) in [(-dx, x0 - left), (dx, right - x0), (-dy, y0 - top), (dy, bottom - y0)] {
+                match step {
+                    0.0 if room < 0.0 => to = -1.0,
+                    0.0 => {}
+                    step if step < 0.0 => from = from.max(room / step),
+                    step => to = to.min(room / step),
+                }
+            }
+            if from > to {
+                continue;
+            }
+            let (start, end) = ((x0 + from * dx, y0 + from * dy), (x0 + to * dx, y0 + to * dy));
+            match parts.last_mut() {
+                Some(part) if part.last() == Some(&start) => part.push(end),
+                _ => parts.push(vec![start, end]),
+            }
+        }
+        parts
     }
 
     fn markers(&self, scene: &mut Scene, series: &Series, taken: &mut Vec<(usize, Point)>) {
         let Role::Data(index) = series.role else { return };
-        let points: Vec<Point> = self.stretches(&series.points).concat();
+        if series.is_faint && !matches!(series.path, Path::Dots | Path::Scattered) {
+            return;
+        }
+        let (x, y) = (self.left - 0.5..=self.right + 0.5, self.top - 0.5..=self.bottom + 0.5);
+        let mut points: Vec<Point> = self.stretches(&series.points).concat();
+        points.retain(|point| x.contains(&point.0) && y.contains(&point.1));
+        let color = if series.is_faint { FAINT } else { data_color(index) };
         match series.path {
             Path::Joined => {}
             Path::Stairs | Path::Thin => return,
             Path::Dots => {
-                let dot = |point: &Point| scene.marker(*point, 0, data_color(index), MARKER * 0.6);
+                let dot = |point: &Point| scene.marker(*point, 0, color, MARKER * 0.6);
                 return points.iter().for_each(dot);
             }
             Path::Scattered => {
-                let marker = |point: &Point| scene.marker(*point, index, data_color(index), MARKER * 0.8);
+                let marker = |point: &Point| scene.marker(*point, index, color, MARKER * 0.8);
                 return points.iter().for_each(marker);
             }
         }

@@ -109,7 +109,7 @@ fn entries(timeline: &Timeline) -> Vec<(String, Sample<'_>)> {
     if has(Slice::Left) {
         let sample = move |scene: &mut Scene, from: Point, to: Point| {
             let (from, to) = inner(from, to);
-            filled(scene, from, to, LEFT);
+            filled(scene, from, to, (LEFT, data_color(LEFT)));
         };
         entries.push(("has left the round".to_owned(), Box::new(sample)));
     }
@@ -140,7 +140,12 @@ impl<X: Fn(f64) -> f64> Painter<X> {
         }
         for span in of(Slice::Left) {
             let (from, to) = self.places(span);
-            filled(scene, (from, y0 + 3.0), (to.max(from + INSTANT), y1 - 3.0), LEFT);
+            filled(
+                scene,
+                (from, y0 + 3.0),
+                (to.max(from + INSTANT), y1 - 3.0),
+                (LEFT, data_color(LEFT)),
+            );
         }
         let inner = (y0 + 8.0, y1 - 8.0);
         // Jobs that cannot be told apart are one bar; between two that can there is a line.

@@ -107,6 +107,7 @@ fn bytes_by_name(run: &RunDir) -> Figure {
             })
             .into(),
         remark: Some(value_text(Unit::Bytes, total(row))),
+        ..Row::default()
     };
     let n_columns = run.clients.len().div_ceil(MOST_IN_COLUMN);
     let columns = run.clients.chunks(run.clients.len().div_ceil(n_columns));
@@ -114,7 +115,7 @@ fn bytes_by_name(run: &RunDir) -> Figure {
         Panel::Bars(Bars {
             x: Axis {
                 log_beyond: None,
-                reach: Some(most),
+                reach: vec![most],
                 ..Axis::amount("Bytes of a client", Unit::Bytes)
             },
             // The first says for all what is what.
@@ -124,6 +125,7 @@ fn bytes_by_name(run: &RunDir) -> Figure {
             rows: rows.iter().map(bars).collect(),
             stacked: true,
             references: Vec::new(),
+            ..Bars::default()
         })
     };
     let about = "Sent to the server, received from it and sent to other clients, headers included.";
@@ -217,55 +219,44 @@ fn distribution(mut values: Vec<f64>) -> Vec<(f64, f64)> {
     points
 }
 
-/// Epsilon in all, of the worst client by two compositions and in the mean, against what the paper
-/// claims.
+/// The privacy loss of each mechanism: what the paper claims, and what the client that loses most
+/// has lost.
 pub(super) fn epsilon(run: &RunDir) -> Option<Figure> {
-    let row = |row: &PrivacyRow| {
-        let bar = |value| Bar {
-            value,
-            references: vec![row.epsilon_claimed],
+    let claimed = run.privacy.iter().any(|row| row.epsilon_claimed.is_some());
+    let total = |row: &PrivacyRow| row.epsilon_total.or(Some(row.epsilon_max_client));
+    let row = |row: &PrivacyRow| Row {
+        label: format!("{} ({})", row.mechanism, row.unit),
+        bars: vec![Bar {
+            value: total(row),
+            references: claimed.then_some(row.epsilon_claimed).into_iter().collect(),
             ..Bar::default()
-        };
-        Row {
-            label: format!("{} ({})", row.mechanism, row.unit),
-            bars: vec![
-                bar(Some(row.epsilon_max_client)),
-                bar(Some(row.epsilon_renyi.unwrap_or(f64::INFINITY))),
-                bar(Some(row.epsilon_mean_client)),
-            ],
-            remark: None,
-        }
+        }],
+        ..Row::default()
     };
     let spent = |row: &&PrivacyRow| row.epsilon_max_client != 0.0 || row.epsilon_claimed.is_some();
     let rows: Vec<Row> = run.privacy.iter().filter(spent).map(row).collect();
-    let claimed = run.privacy.iter().any(|row| row.epsilon_claimed.is_some());
     let bars = Bars {
-        x: Axis::amount("Epsilon in all", Unit::Number),
-        groups: vec![
-            "worst client: sum".to_owned(),
-            "worst client: Rényi".to_owned(),
-            "mean client: sum".to_owned(),
-        ],
-        rows,
-        stacked: false,
-        references: if claimed {
-            vec!["claimed".to_owned()]
-        } else {
-            Vec::new()
+        x: Axis {
+            better: "↓",
+            ..Axis::amount("Total ε", Unit::Number)
         },
+        groups: vec![String::new()],
+        rows,
+        references: claimed.then(|| "claimed".to_owned()).into_iter().collect(),
+        arrows: true,
+        ..Bars::default()
     };
     let is_finite = |bar: &Bar| {
         bar.value.is_some_and(f64::is_finite) || bar.references.iter().flatten().any(|value| value.is_finite())
     };
     bars.rows.iter().flat_map(|row| &row.bars).any(is_finite).then(|| {
-        let mut figure = figure("epsilon", "privacy spent", Panel::Bars(bars));
+        let mut figure = figure("epsilon", "privacy loss by mechanism", Panel::Bars(bars));
         let deltas: BTreeSet<String> = run.privacy.iter().map(|row| short(row.delta_total)).collect();
         let deltas: Vec<String> = deltas.into_iter().collect();
-        let note = format!(
-            "Sums by basic composition; Rényi totals hold at a delta of {}.",
+        figure.notes.push(format!(
+            "Of the client that loses most: the least bound of several accountants, at δ = {}.",
             deltas.join(", ")
-        );
-        figure.notes.push(note);
+        ));
         figure
     })
 }

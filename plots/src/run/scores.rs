@@ -146,6 +146,7 @@ fn final_scores((label, unit): (String, Unit), series: &[Series]) -> Bars {
                 ..Bar::default()
             }],
             remark: None,
+            ..Row::default()
         }
     };
     let x = Axis {
@@ -156,8 +157,7 @@ fn final_scores((label, unit): (String, Unit), series: &[Series]) -> Bars {
         x,
         groups: vec![String::new()],
         rows: series.iter().map(row).collect(),
-        stacked: false,
-        references: vec![],
+        ..Bars::default()
     }
 }
 

@@ -20,13 +20,6 @@ pub(super) fn place(text: &str) -> f64 {
     counted(text).map_or(f64::NAN, |(value, ..)| value)
 }
 
-pub(super) fn capital(word: &str) -> String {
-    let mut letters = word.chars();
-    letters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 /// A panel of curves or bars with what tells it from its neighbours above it.
 pub(super) fn above_it(mut panel: Panel, above: &str) -> Panel {
     match &mut panel {

@@ -1,10 +1,10 @@
 //! Figures of what the runs of a sweep left in their directories.
 
-use super::{MAX_CURVES, View, above_it, framed, unfinished};
+use super::{Compared, MAX_CURVES, View, above_it, framed, unfinished};
 use crate::artifacts;
 use crate::curves;
 use crate::figure::{Figure, Panel};
-use crate::names::{Units, heading};
+use crate::names::{Units, capital};
 use crate::run::fairness_of_arms;
 use crate::split;
 use folkmoot_metrics::sweep_dir::PointRow;
@@ -32,7 +32,7 @@ pub(crate) fn of_artifacts(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
         };
         let mut figures = artifacts::of_run(&run)?;
         for figure in &mut figures {
-            figure.title = heading(&sweep.manifest.name, &figure.title);
+            figure.title = capital(&figure.title);
             figure.notes = vec![format!("The run of seed {seed}.")];
             figure.notes.extend(unfinished(sweep));
         }
@@ -80,6 +80,7 @@ pub(crate) fn of_curves(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
             .collect(),
         None => vec![(String::new(), vec![(String::new(), sweep.points.iter().collect())])],
     };
+    let compared = Compared::of(sweep);
     let headline = sweep.manifest.headline.iter().map(String::as_str);
     let scores: Vec<&str> = headline.chain(["test_accuracy"]).collect();
     let mut figures: Vec<Figure> = Vec::new();
@@ -92,6 +93,7 @@ pub(crate) fn of_curves(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
             arms.push(curves::Arm {
                 label,
                 summaries: rows.iter().map(|row| &row.summary).collect(),
+                remarks: compared.remarks(&rows),
                 runs: dirs.map(|dir| read_curves(&dir)).collect::<Result<_, _>>()?,
             });
         }
@@ -150,7 +152,7 @@ pub(crate) fn of_splits(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> {
     notes.extend(unfinished(sweep));
     let figure = Figure {
         name: "partition".to_owned(),
-        title: heading(&sweep.manifest.name, "how the data are shared out"),
+        title: capital("how the data are shared out"),
         notes,
         panels,
     };
@@ -196,7 +198,7 @@ pub(crate) fn of_clients(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> 
         }
     }
     let figure = |mut figure: Figure| {
-        figure.title = heading(&sweep.manifest.name, &figure.title);
+        figure.title = capital(&figure.title);
         let said = "Clients with test items, of all seeds together, each with the model that it answers with.";
         figure.notes.push(said.to_owned());
         let names: Vec<&str> = unscored.difference(&scored).map(String::as_str).collect();

@@ -5,8 +5,10 @@ use crate::names::{Units, minus};
 use crate::profile;
 use crate::scene::MAX_CURVES;
 use folkmoot_metrics::SweepDir;
+use folkmoot_metrics::findings::{self, Finding};
 use folkmoot_metrics::sweep_dir::PointRow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// As many points as there are different markers.
 pub(super) const MAX_POINTS: usize = 12;
@@ -21,6 +23,50 @@ pub(super) struct View<'a> {
     pub(super) numeric: bool,
     /// The other axes with more than one value: a curve for each combination.
     pub(super) others: Vec<usize>,
+    /// How arms compare with their baselines, where figures show it.
+    pub(super) compared: Option<Arc<Compared<'a>>>,
+}
+
+/// The arms of a sweep, and how they differ from the baselines that the card names.
+pub(super) struct Compared<'a> {
+    arms: Vec<findings::Arm<'a>>,
+    found: Vec<Finding>,
+}
+
+impl<'a> Compared<'a> {
+    pub(super) fn of(sweep: &'a SweepDir) -> Self {
+        let arms = findings::arms(sweep);
+        let found = findings::contrasts(sweep, &arms);
+        Compared { arms, found }
+    }
+
+    /// What stands behind every number of the arm that has these points, by metric.
+    pub(super) fn remarks(&self, points: &[&PointRow]) -> BTreeMap<String, (String, bool)> {
+        let metrics = self.found.iter().map(|finding| &finding.metric);
+        metrics
+            .filter_map(|metric| Some((metric.clone(), self.remark(metric, points)?)))
+            .collect()
+    }
+
+    /// What stands behind the number of the arm that has these points: how it differs from its
+    /// baseline, or that it is one; and whether it is.
+    pub(super) fn remark(&self, metric: &str, points: &[&PointRow]) -> Option<(String, bool)> {
+        let finding = self.found.iter().find(|finding| finding.metric == metric)?;
+        let baseline = finding.differences.first()?.arms[1];
+        let is_one = finding.differences.iter().all(|one| one.arms[1] == baseline);
+        let values = points.first()?.values.as_slice();
+        let own = self.arms.iter().position(|arm| arm.values == values)?;
+        let difference = finding.differences.iter().find(|one| one.arms[0] == own);
+        match difference {
+            Some(difference) if is_one => Some((finding.cell(difference), false)),
+            Some(difference) => {
+                let from = difference.names[1].trim_matches('"');
+                Some((format!("{} vs {from}", finding.cell(difference)), false))
+            }
+            None if is_one && own == baseline => Some(("baseline".to_owned(), true)),
+            None => Some((String::new(), false)),
+        }
+    }
 }
 
 impl<'a> View<'a> {
@@ -48,6 +94,7 @@ impl<'a> View<'a> {
             main,
             numeric: is_numeric,
             others,
+            compared: None,
         })
     }
 
@@ -88,14 +135,20 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn whole(&self) -> Vec<(String, View<'a>)> {
-        let whole = View::of(self.sweep, self.points.clone());
+        let whole = View::of(self.sweep, self.points.clone()).map(|whole| View {
+            compared: self.compared.clone(),
+            ..whole
+        });
         whole.map(|whole| (String::new(), whole)).into_iter().collect()
     }
 
     pub(super) fn parts_by(&self, axis: usize) -> Vec<(String, View<'a>)> {
         let part = |value: &String| {
             let points = self.points.iter().copied().filter(|point| point.values[axis] == *value);
-            let part = View::of(self.sweep, points.collect())?;
+            let part = View {
+                compared: self.compared.clone(),
+                ..View::of(self.sweep, points.collect())?
+            };
             Some((self.label_of(std::iter::once(axis), &[value]), part))
         };
         self.sweep.manifest.axes[axis].values.iter().filter_map(part).collect()

@@ -1,0 +1,252 @@
+//! Figures as somebody wants them for a page: some arms, in another order and under other names,
+//! some panels, other ranges and kinds of axes, one arm before the others.
+
+use crate::Drawing;
+use crate::figure::{Axis, Bars, Figure, Lines, Panel, Role, Series};
+use std::collections::BTreeSet;
+
+/// Which axes are logarithmic, whatever the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Log {
+    /// None.
+    Neither,
+    /// The horizontal one.
+    X,
+    /// The vertical one.
+    Y,
+    /// Both of them.
+    Both,
+}
+
+impl Drawing {
+    /// The figures with all that is wanted of them.
+    ///
+    /// # Errors
+    ///
+    /// An arm or a panel that no figure has, with those that there are.
+    pub(crate) fn adapted(&self, mut figures: Vec<Figure>) -> Result<Vec<Figure>, String> {
+        self.know(&figures)?;
+        for figure in &mut figures {
+            figure.panels = self.panels_of(std::mem::take(&mut figure.panels));
+            for panel in &mut figure.panels {
+                match panel {
+                    Panel::Lines(lines) => self.adapt_lines(lines),
+                    Panel::Bars(bars) => self.adapt_bars(bars),
+                    Panel::Heat(_) | Panel::Split(_) | Panel::Timeline(_) => {}
+                }
+            }
+        }
+        Ok(figures)
+    }
+
+    /// Whether every name that is given is one of some figure.
+    fn know(&self, figures: &[Figure]) -> Result<(), String> {
+        let panels = || figures.iter().flat_map(|figure| &figure.panels);
+        let mut known: Vec<&str> = Vec::new();
+        for panel in panels() {
+            match panel {
+                Panel::Lines(lines) => known.extend(lines.series.iter().map(|series| series.label.as_str())),
+                Panel::Bars(bars) => {
+                    known.extend(bars.rows.iter().map(|row| row.label.as_str()));
+                    known.extend(bars.groups.iter().map(String::as_str));
+                }
+                Panel::Heat(_) | Panel::Split(_) | Panel::Timeline(_) => {}
+            }
+        }
+        let mut seen = BTreeSet::new();
+        known.retain(|name| !name.is_empty() && seen.insert(*name));
+        let asked = self.arms.iter().map(|(name, _)| name).chain(&self.highlight);
+        for name in asked {
+            if !known.contains(&name.as_str()) {
+                return Err(format!("no figure has an arm {name:?}; there are {}", known.join(", ")));
+            }
+        }
+        let most = figures.iter().map(|figure| figure.panels.len()).max().unwrap_or(0);
+        match self.panels.iter().find(|place| **place >= most) {
+            Some(_) => Err(format!("no figure has such a panel; there are at most {most}")),
+            None => Ok(()),
+        }
+    }
+
+    fn panels_of(&self, panels: Vec<Panel>) -> Vec<Panel> {
+        let chosen: Vec<Panel> = (self.panels.iter())
+            .filter_map(|place| panels.get(*place).cloned())
+            .collect();
+        // A figure that has none of them stays whole.
+        if chosen.is_empty() { panels } else { chosen }
+    }
+
+    fn adapt_lines(&self, lines: &mut Lines) {
+        let place = |series: &Series| match series.role {
+            Role::Data(index) | Role::TheoryOf(index) => Some(index),
+            Role::Theory(_) | Role::Control(_) => None,
+        };
+        let index_of = |name: &str| {
+            let mut named = lines.series.iter().filter(|series| series.label == *name);
+            named.find_map(place)
+        };
+        let order: Vec<(usize, &String)> = (self.arms.iter())
+            .filter_map(|(name, new)| Some((index_of(name)?, new)))
+            .collect();
+        let bright: Vec<usize> = self.highlight.iter().filter_map(|name| index_of(name)).collect();
+        if !bright.is_empty() {
+            for series in &mut lines.series {
+                series.is_faint = place(series).is_some_and(|index| !bright.contains(&index));
+            }
+        }
+        if !order.is_empty() {
+            let mut chosen: Vec<Series> = Vec::new();
+            for (new_index, (index, name)) in order.iter().enumerate() {
+                for series in lines.series.iter().filter(|series| place(series) == Some(*index)) {
+                    let mut series = series.clone();
+                    series.role = match series.role {
+                        Role::TheoryOf(_) => Role::TheoryOf(new_index),
+                        _ => Role::Data(new_index),
+                    };
+                    if !series.label.is_empty() && matches!(series.role, Role::Data(_)) {
+                        series.label = (*name).clone();
+                    }
+                    chosen.push(series);
+                }
+            }
+            chosen.extend(lines.series.iter().filter(|series| place(series).is_none()).cloned());
+            lines.series = chosen;
+        }
+        // What is drawn last lies above.
+        lines.series.sort_by_key(|series| !series.is_faint);
+        self.adapt_axis(&mut lines.x, self.x_range, &[Log::X, Log::Both]);
+        self.adapt_axis(&mut lines.y, self.y_range, &[Log::Y, Log::Both]);
+    }
+
+    fn adapt_bars(&self, bars: &mut Bars) {
+        let chosen: Vec<_> = (self.arms.iter())
+            .filter_map(|(name, new)| {
+                let row = bars.rows.iter().find(|row| row.label == *name)?;
+                let mut row = row.clone();
+                row.label.clone_from(new);
+                Some(row)
+            })
+            .collect();
+        if !chosen.is_empty() {
+            bars.rows = chosen;
+        }
+        let is_bright = |name: &String| {
+            let old = self.arms.iter().find(|(_, new)| new == name).map(|(old, _)| old);
+            self.highlight.contains(old.unwrap_or(name))
+        };
+        if bars.rows.iter().any(|row| is_bright(&row.label)) {
+            bars.rows
+                .iter_mut()
+                .for_each(|row| row.is_faint = !is_bright(&row.label));
+        }
+        self.adapt_axis(&mut bars.x, self.x_range, &[Log::X, Log::Both]);
+    }
+
+    fn adapt_axis(&self, axis: &mut Axis, range: Option<(f64, f64)>, logs: &[Log]) {
+        axis.range = range.or(axis.range);
+        if let Some(log) = self.log {
+            axis.log_beyond = logs.contains(&log).then_some(0.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{Bar, Row};
+
+    fn lines(names: &[&str]) -> Figure {
+        let series = |(index, name): (usize, &&str)| {
+            let thin = Series::new("", Role::Data(index), vec![(0.0, index as f64)]);
+            [thin, Series::new(*name, Role::Data(index), vec![(0.0, 1.0)])]
+        };
+        let mut series: Vec<Series> = names.iter().enumerate().flat_map(series).collect();
+        series.push(Series::new("control", Role::Control(0), vec![(0.0, 0.5)]));
+        let lines = Lines {
+            x: Axis::rounds(),
+            y: Axis::default(),
+            series,
+        };
+        Figure {
+            panels: vec![Panel::Lines(lines.clone()), Panel::Lines(lines)],
+            ..Figure::default()
+        }
+    }
+
+    fn bars(names: &[&str]) -> Figure {
+        let row = |name: &&str| Row {
+            label: (*name).to_owned(),
+            bars: vec![Bar::default()],
+            ..Row::default()
+        };
+        let bars = Bars {
+            rows: names.iter().map(row).collect(),
+            ..Bars::default()
+        };
+        Figure {
+            panels: vec![Panel::Bars(bars)],
+            ..Figure::default()
+        }
+    }
+
+    #[test]
+    fn arms_are_chosen_ordered_and_renamed() {
+        let drawing = Drawing {
+            arms: vec![("c".to_owned(), "third".to_owned()), ("a".to_owned(), "a".to_owned())],
+            ..Drawing::default()
+        };
+        let drawn = drawing
+            .adapted(vec![lines(&["a", "b", "c"]), bars(&["a", "b", "c"])])
+            .unwrap();
+        let series = &drawn[0].panels[0].lines().unwrap().series;
+        let named: Vec<(&str, Role)> = series
+            .iter()
+            .map(|series| (series.label.as_str(), series.role))
+            .collect();
+        let expected = [
+            ("", Role::Data(0)),
+            ("third", Role::Data(0)),
+            ("", Role::Data(1)),
+            ("a", Role::Data(1)),
+            ("control", Role::Control(0)),
+        ];
+        assert_eq!(named, expected);
+        assert_eq!(series[0].points, [(0.0, 2.0)], "the seeds of an arm go with it");
+        let rows = drawn[1].panels[0]
+            .bars()
+            .unwrap()
+            .rows
+            .iter()
+            .map(|row| row.label.as_str());
+        assert_eq!(rows.collect::<Vec<_>>(), ["third", "a"]);
+        let wrong = Drawing {
+            highlight: vec!["d".to_owned()],
+            ..Drawing::default()
+        };
+        let why = wrong.adapted(vec![lines(&["a", "b"])]).unwrap_err();
+        assert_eq!(why, "no figure has an arm \"d\"; there are a, b, control");
+    }
+
+    #[test]
+    fn one_arm_is_brought_forward_and_axes_are_set() {
+        let drawing = Drawing {
+            highlight: vec!["b".to_owned()],
+            panels: vec![1],
+            x_range: Some((1.0, 9.0)),
+            log: Some(Log::Y),
+            ..Drawing::default()
+        };
+        let drawn = drawing.adapted(vec![lines(&["a", "b"])]).unwrap();
+        assert_eq!(drawn[0].panels.len(), 1);
+        let lines = drawn[0].panels[0].lines().unwrap();
+        let faint: Vec<bool> = lines.series.iter().map(|series| series.is_faint).collect();
+        assert_eq!(faint, [true, true, false, false, false], "faint ones lie below");
+        assert_eq!((lines.x.range, lines.x.log_beyond), (Some((1.0, 9.0)), None));
+        assert_eq!((lines.y.range, lines.y.log_beyond), (None, Some(0.0)));
+        let too_many = Drawing {
+            panels: vec![4],
+            ..Drawing::default()
+        };
+        assert!(too_many.adapted(vec![bars(&["a"])]).is_err());
+    }
+}
