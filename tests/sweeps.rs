@@ -273,6 +273,25 @@ fn a_sweep_says_how_clients_fare_and_what_is_cut_whatever_the_strategy() {
         assert!(drawn("partition").contains(text), "{text}");
     }
     assert!(drawn("fairness").contains("the worst first"));
+
+    let plot = |more: &[&str]| temp.run(&[&["plot", "s", "--only", "headline"], more].concat());
+    plot(&[
+        "--arms",
+        "Louvain(n_clients: 6)=communities",
+        "--panels",
+        "a",
+        "--xlim",
+        "0,9",
+        "--log",
+        "none",
+    ])
+    .done();
+    assert!(drawn("headline").contains("communities") && !drawn("headline").contains("Iid"));
+    plot(&["--highlight", "Iid(n_clients: 3)"]).done();
+    assert!(drawn("headline").contains("Iid") && drawn("headline").contains("Louvain"));
+    plot(&["--highlight", "nobody"]).refused(&["no figure has an arm \"nobody\"; there are Iid(n_clients: 3)"]);
+    plot(&["--panels", "z"]).refused(&["no figure has such a panel"]);
+    plot(&["--xlim", "3,1"]).refused(&["must be two numbers, the smaller first"]);
 }
 
 #[test]

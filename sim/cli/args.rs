@@ -4,12 +4,14 @@ mod budget;
 mod data;
 mod flower;
 mod going_on;
+mod plot;
 mod workers;
 
 pub(crate) use budget::{BudgetArgs, MechanismArg, SamplingArg};
 pub(crate) use data::{DataCommand, DescribeArgs, FetchArgs, TableArgs, WriteArgs};
 pub(crate) use flower::FlowerArgs;
 pub(crate) use going_on::{ForkArgs, ResumeArgs};
+pub(crate) use plot::{LogArg, PlotArgs};
 pub(crate) use workers::{CalibrateArgs, CheckArgs, WorkerArgs};
 
 use crate::events::EventArgs;
@@ -374,41 +376,6 @@ pub(crate) struct ExplainArgs {
     /// For example strategy.model.hidden, FedAvg, test_accuracy, update or rounds.csv
     #[arg(value_name = "PATH|NAME")]
     pub(crate) path: String,
-}
-
-#[derive(Args)]
-pub(crate) struct PlotArgs {
-    /// A run or sweep directory
-    pub(crate) dir: PathBuf,
-    /// Draw all figures, not only those that the card names
-    #[arg(long, conflicts_with = "only")]
-    pub(crate) all: bool,
-    /// Draw only these figures; * matches any text
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub(crate) only: Vec<String>,
-    /// Width of a printed figure in millimetres [default: 85 per panel]
-    #[arg(long, value_name = "MM", value_parser = print_size)]
-    pub(crate) width: Option<f64>,
-    /// Height of the plotting area in millimetres [default: 0.45 of a panel's width]
-    #[arg(long, value_name = "MM", value_parser = print_size)]
-    pub(crate) height: Option<f64>,
-    /// Font size in points [default: 6.3]
-    #[arg(long, value_name = "PT", value_parser = print_size)]
-    pub(crate) font_size: Option<f64>,
-    /// Omit titles
-    #[arg(long)]
-    pub(crate) no_title: bool,
-    /// Write PDF files as well
-    #[arg(long)]
-    pub(crate) pdf: bool,
-}
-
-/// A size that can be printed.
-fn print_size(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(size) if (1.0..=2000.0).contains(&size) => Ok(size),
-        _ => Err("must be a number from 1 to 2000".to_owned()),
-    }
 }
 
 #[derive(Args)]

@@ -1,12 +1,22 @@
 //! `folkmoot plot`: draws a result's figures again.
 
-use crate::args::PlotArgs;
+use crate::args::{LogArg, PlotArgs};
 use crate::context;
 use crate::exit::Exit;
 use crate::output::print;
-use folkmoot_plots::{Drawing, Look};
+use folkmoot_plots::{Drawing, Log, Look};
 
 pub(crate) fn plot(args: &PlotArgs) -> Result<(), Exit> {
+    let named = |arm: &String| match arm.split_once('=') {
+        Some((old, new)) => (old.to_owned(), new.to_owned()),
+        None => (arm.clone(), arm.clone()),
+    };
+    let place = |letter: &char| match letter {
+        'a'..='z' => Ok(*letter as usize - 'a' as usize),
+        _ => Err(Exit::usage(format!(
+            "error: --panels {letter}: panels have the letters a to z"
+        ))),
+    };
     let drawing = Drawing {
         all: args.all,
         only: args.only.clone(),
@@ -17,6 +27,17 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Exit> {
             no_title: args.no_title,
         },
         pdf: args.pdf,
+        arms: args.arms.iter().map(named).collect(),
+        panels: args.panels.iter().map(place).collect::<Result<_, _>>()?,
+        highlight: args.highlight.clone(),
+        x_range: args.xlim,
+        y_range: args.ylim,
+        log: args.log.map(|log| match log {
+            LogArg::None => Log::Neither,
+            LogArg::X => Log::X,
+            LogArg::Y => Log::Y,
+            LogArg::Xy => Log::Both,
+        }),
     };
     let files = context::figures(&args.dir, None, &drawing)?;
     let lines: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();

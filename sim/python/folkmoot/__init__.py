@@ -17,7 +17,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from .app import Context, Facts, Metric, Model, Shard, Update, evaluate, initial, measured, train
 from .items import Items, client_data, evaluate_at_client, gradient, predict
@@ -233,13 +233,26 @@ def plot(
     font_size: Optional[float] = None,
     title: bool = True,
     pdf: bool = False,
+    arms: Union[Sequence[str], Mapping[str, str], None] = None,
+    highlight: Optional[Sequence[str]] = None,
+    panels: Optional[str] = None,
+    xlim: Optional[Tuple[float, float]] = None,
+    ylim: Optional[Tuple[float, float]] = None,
+    log: Optional[str] = None,
 ) -> List[Path]:
     """Draws the figures of a result again, or `only` those of a name (`*` matches any text); sizes in mm, those of letters in points.
 
-    Returns the paths of the files.
+    `arms` are drawn in this order, under new names if it is a mapping; those to `highlight` in colour, the others in grey.
+    `panels` are letters such as `"ac"`. Ranges are in base units; `log` is `"x"`, `"y"`, `"xy"` or `"none"`. Returns the paths of
+    the files.
     """
-    options = {"only": only, "width": width, "height": height, "font-size": font_size, "no-title": not title, "pdf": pdf}
-    return [Path(line) for line in call("plot", os.fspath(path), *_options(**options)).splitlines()]
+    named = [f"{old}={new}" for old, new in arms.items()] if isinstance(arms, Mapping) else arms
+    lists = {"arms": named, "highlight": highlight, "panels": panels, "xlim": xlim, "ylim": ylim}
+    texts = {name: ",".join(map(str, values)) for name, values in lists.items() if values is not None}
+    # A range may begin with a minus sign.
+    given = [f"--{name}={text}" for name, text in texts.items()]
+    options = {"only": only, "width": width, "height": height, "font-size": font_size, "no-title": not title, "pdf": pdf, "log": log}
+    return [Path(line) for line in call("plot", os.fspath(path), *given, *_options(**options)).splitlines()]
 
 
 class Comparison:
