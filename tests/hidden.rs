@@ -69,6 +69,7 @@ fn hidden_characters_of_a_card_are_shown_as_it_writes_them() {
         &["report", "out"],
         &["report", "run"],
         &["export", "out", "--latex"],
+        &["export", "out", "--markdown"],
         &["export", "out", "--html"],
         &["export", "out", "--long-csv"],
         &["explain", HOSTILE],

@@ -415,6 +415,9 @@ pub(crate) struct FormArgs {
     /// The table of a sweep for a page
     #[arg(long)]
     pub(crate) html: bool,
+    /// The table of a sweep in Markdown
+    #[arg(long)]
+    pub(crate) markdown: bool,
     /// Print the Python command that writes a Parquet file
     #[arg(long)]
     pub(crate) parquet: bool,

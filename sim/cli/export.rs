@@ -6,7 +6,7 @@ use crate::args::ExportArgs;
 use crate::context::quoted;
 use crate::exit::Exit;
 use crate::output::{print_bytes, warn};
-use crate::sweep_table::headline;
+use crate::sweep_table::{Headline, headline};
 use crate::table_forms;
 use folkmoot_metrics::SweepDir;
 use folkmoot_metrics::export::Export;
@@ -21,17 +21,14 @@ pub(crate) fn export(args: &ExportArgs) -> Result<(), Exit> {
     if args.form.tensorboard {
         return Err(by_python(args, "a folder for TensorBoard", "tensorboard", "board"));
     }
-    let bytes = match (args.form.latex, args.form.html) {
-        (false, false) => scores(&args.dir)?,
-        (is_latex, _) => {
-            let table = headline(&SweepDir::open(&args.dir)?);
-            let form = if is_latex {
-                table_forms::latex
-            } else {
-                table_forms::html
-            };
-            form(&table).into_bytes()
-        }
+    let forms = [
+        (args.form.latex, table_forms::latex as fn(&Headline) -> String),
+        (args.form.html, table_forms::html),
+        (args.form.markdown, table_forms::markdown),
+    ];
+    let bytes = match forms.into_iter().find(|(is_asked, _)| *is_asked) {
+        None => scores(&args.dir)?,
+        Some((_, form)) => form(&headline(&SweepDir::open(&args.dir)?)).into_bytes(),
     };
     let Some(to) = &args.to else {
         return print_bytes(&bytes);

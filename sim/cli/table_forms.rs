@@ -1,4 +1,4 @@
-//! The table of a sweep for a paper (LaTeX) and for a page (HTML).
+//! The table of a sweep for a paper (LaTeX), for a page (HTML) and for a text (Markdown).
 
 use crate::sweep_table::Headline;
 use crate::text::{visible, visible_lines};
@@ -70,6 +70,37 @@ pub(crate) fn html(table: &Headline) -> String {
     )
 }
 
+/// A table, and below it what the marks mean; names are to the left, numbers to the right.
+pub(crate) fn markdown(table: &Headline) -> String {
+    let row = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| markdown_cell(cell)).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let sides = (0..table.heads.len()).map(|at| if at < table.n_names { "---|" } else { "--:|" });
+    let rows: String = table.rows.iter().map(|cells| row(cells)).collect();
+    let legend = table
+        .legend
+        .lines()
+        .map(|line| format!("{}  \n", markdown_cell(line.trim())));
+    format!(
+        "{}|{}\n{rows}\n{}",
+        row(&table.heads),
+        sides.collect::<String>(),
+        legend.collect::<String>()
+    )
+}
+
+fn markdown_cell(cell: &str) -> String {
+    let mut text = String::new();
+    for c in visible(cell).chars() {
+        if "\\`*_{}[]<>#|~".contains(c) {
+            text.push('\\');
+        }
+        text.push(c);
+    }
+    text
+}
+
 fn escaped(text: &str) -> String {
     visible_lines(text)
         .replace('&', "&amp;")
@@ -101,6 +132,13 @@ mod tests {
             A\\&B & 0.9 $\\pm$ 0.1 & baseline \\\\\n\
             50 \\% $<$x$>$ & \\textbf{0.95} & $-$0.05 $^{*}$ \\\\\n\\bottomrule\n\\end{tabular}\n";
         assert_eq!(latex(&table()), expected);
+    }
+
+    #[test]
+    fn markdown_has_no_character_that_it_reads_otherwise() {
+        let expected = "| arm | test\\_accuracy ↑ | vs A&B |\n|---|--:|--:|\n\
+            | A&B | 0.9 ± 0.1 | baseline |\n| 50 % \\<x\\> | • 0.95 | −0.05 \\* |\n\nSeeds: 1.  \n\\*: significant  \n";
+        assert_eq!(markdown(&table()), expected);
     }
 
     #[test]

@@ -244,6 +244,10 @@ class Sweep(_Dir):
         """The table of its primary metrics for a paper, with the rules of the package booktabs."""
         return call("export", str(self.path), "--latex")
 
+    def to_markdown(self) -> str:
+        """The same table in Markdown."""
+        return call("export", str(self.path), "--markdown")
+
     def _table_html(self) -> str:
         return call("export", str(self.path), "--html")
 

@@ -86,7 +86,7 @@ def test_a_notebook_shows_the_question_the_table_and_a_figure(run: folkmoot.Run,
     assert "result hash" in str(run) and "<pre>" in run._repr_html_()
     shown = sweep._repr_html_()
     assert "<table>" in shown and "<svg" in shown
-    assert "\\begin{tabular}" in sweep.to_latex()
+    assert "\\begin{tabular}" in sweep.to_latex() and "|---|" in sweep.to_markdown()
 
 
 def test_every_table_of_a_run_is_a_frame(run: folkmoot.Run) -> None:
