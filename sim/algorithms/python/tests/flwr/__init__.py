@@ -7,6 +7,7 @@ import json
 import sys
 import time
 import types
+from collections.abc import MutableMapping
 from datetime import datetime, timezone
 
 import numpy as np
@@ -41,8 +42,33 @@ class Array(Part):
         return np.frombuffer(self.data, self.dtype).reshape(self.shape)
 
 
-class Record(dict, Part):
-    pass
+class Record(MutableMapping, Part):
+    """Flower's own keep their values in a field of this name, too."""
+
+    def __init__(self, items=()):
+        self._data = dict(items)
+
+    def __getitem__(self, key):
+        return self._data[key]
+
+    def __setitem__(self, key, value):
+        self._data[key] = value
+
+    def __delitem__(self, key):
+        del self._data[key]
+
+    def __iter__(self):
+        return iter(self._data)
+
+    def __len__(self):
+        return len(self._data)
+
+    def body(self):
+        return json.dumps(form(self), sort_keys=True).encode()
+
+    def deflate(self):
+        # As flwr's own: a head with the type and the length of the body, then the body.
+        return f"{type(self).__name__} {len(self.body())} ".encode() + self.body()
 
 
 class ArrayRecord(Record):
@@ -92,9 +118,26 @@ def unformed(made):
     return record
 
 
+class Values:
+    """The values of a record as a message has them."""
+
+    def __init__(self, record):
+        self.items = [Named(key=key, value=value) for key, value in record.items()]
+        self.ByteSize = lambda: len(record.body())
+
+
+class Item:
+    def __init__(self, key, record):
+        kinds = {ArrayRecord: "array_record", ConfigRecord: "config_record"}
+        self.key, kind = key, kinds.get(type(record), "metric_record")
+        self.__dict__[kind] = Values(record)
+        self.WhichOneof = lambda _: kind
+
+
 class Proto:
     def __init__(self, content):
         self.content = content
+        self.items = [Item(key, record) for key, record in content.items()]
 
     def SerializeToString(self, deterministic=True):
         return json.dumps(form(self.content)).encode()
@@ -257,7 +300,8 @@ module(
     SUPERLINK_NODE_ID=1,
     ErrorCode=Named(CLIENT_APP_RAISED_EXCEPTION=2, MESSAGE_UNAVAILABLE=3),
 )
-module("common.serde", recorddict_to_proto=Proto, recorddict_from_proto=lambda proto: proto.content)
+module("common.serde", recorddict_to_proto=Proto)
+module("common.serde_utils", record_value_dict_from_proto=dict)
 module("common.typing", Run=Run)
 module("proto")
 module("proto.recorddict_pb2", RecordDict=Proto)
