@@ -2,7 +2,7 @@
 //! some panels, other ranges and kinds of axes, one arm before the others.
 
 use crate::Drawing;
-use crate::figure::{Axis, Bars, Figure, Lines, Panel, Role, Series};
+use crate::figure::{Axis, Bars, Figure, Lines, Panel, Role, Row, Series};
 use std::collections::BTreeSet;
 
 /// Which axes are logarithmic, whatever the data.
@@ -45,7 +45,10 @@ impl Drawing {
         let mut known: Vec<&str> = Vec::new();
         for panel in panels() {
             match panel {
-                Panel::Lines(lines) => known.extend(lines.series.iter().map(|series| series.label.as_str())),
+                Panel::Lines(lines) => {
+                    let arms = lines.series.iter().filter(|series| arm_of(series).is_some());
+                    known.extend(arms.map(|series| series.label.as_str()));
+                }
                 Panel::Bars(bars) => {
                     known.extend(bars.rows.iter().map(|row| row.label.as_str()));
                     known.extend(bars.groups.iter().map(String::as_str));
@@ -77,13 +80,9 @@ impl Drawing {
     }
 
     fn adapt_lines(&self, lines: &mut Lines) {
-        let place = |series: &Series| match series.role {
-            Role::Data(index) | Role::TheoryOf(index) => Some(index),
-            Role::Theory(_) | Role::Control(_) => None,
-        };
         let index_of = |name: &str| {
             let mut named = lines.series.iter().filter(|series| series.label == *name);
-            named.find_map(place)
+            named.find_map(arm_of)
         };
         let order: Vec<(usize, &String)> = (self.arms.iter())
             .filter_map(|(name, new)| Some((index_of(name)?, new)))
@@ -91,13 +90,13 @@ impl Drawing {
         let bright: Vec<usize> = self.highlight.iter().filter_map(|name| index_of(name)).collect();
         if !bright.is_empty() {
             for series in &mut lines.series {
-                series.is_faint = place(series).is_some_and(|index| !bright.contains(&index));
+                series.is_faint = arm_of(series).is_some_and(|index| !bright.contains(&index));
             }
         }
         if !order.is_empty() {
             let mut chosen: Vec<Series> = Vec::new();
             for (new_index, (index, name)) in order.iter().enumerate() {
-                for series in lines.series.iter().filter(|series| place(series) == Some(*index)) {
+                for series in lines.series.iter().filter(|series| arm_of(series) == Some(*index)) {
                     let mut series = series.clone();
                     series.role = match series.role {
                         Role::TheoryOf(_) => Role::TheoryOf(new_index),
@@ -109,7 +108,7 @@ impl Drawing {
                     chosen.push(series);
                 }
             }
-            chosen.extend(lines.series.iter().filter(|series| place(series).is_none()).cloned());
+            chosen.extend(lines.series.iter().filter(|series| arm_of(series).is_none()).cloned());
             lines.series = chosen;
         }
         // What is drawn last lies above.
@@ -118,26 +117,44 @@ impl Drawing {
         self.adapt_axis(&mut lines.y, self.y_range, &[Log::Y, Log::Both]);
     }
 
+    /// Arms are rows, or bars beside each other in every row.
     fn adapt_bars(&self, bars: &mut Bars) {
-        let chosen: Vec<_> = (self.arms.iter())
-            .filter_map(|(name, new)| {
-                let row = bars.rows.iter().find(|row| row.label == *name)?;
-                let mut row = row.clone();
-                row.label.clone_from(new);
-                Some(row)
-            })
-            .collect();
-        if !chosen.is_empty() {
-            bars.rows = chosen;
-        }
-        let is_bright = |name: &String| {
-            let old = self.arms.iter().find(|(_, new)| new == name).map(|(old, _)| old);
-            self.highlight.contains(old.unwrap_or(name))
-        };
-        if bars.rows.iter().any(|row| is_bright(&row.label)) {
+        if bars.rows.iter().any(|row| self.highlight.contains(&row.label)) {
+            let is_bright = |label: &String| self.highlight.contains(label);
             bars.rows
                 .iter_mut()
                 .for_each(|row| row.is_faint = !is_bright(&row.label));
+        }
+        if bars.groups.iter().any(|group| self.highlight.contains(group)) {
+            bars.faint_groups = bars
+                .groups
+                .iter()
+                .map(|group| !self.highlight.contains(group))
+                .collect();
+        }
+        let chosen = |labels: &[String]| -> Vec<(usize, String)> {
+            let place = |name: &String| labels.iter().position(|label| label == name);
+            self.arms
+                .iter()
+                .filter_map(|(name, new)| Some((place(name)?, new.clone())))
+                .collect()
+        };
+        let rows = chosen(&bars.rows.iter().map(|row| row.label.clone()).collect::<Vec<_>>());
+        if !rows.is_empty() {
+            let row = |(at, label): (usize, String)| Row {
+                label,
+                ..bars.rows[at].clone()
+            };
+            bars.rows = rows.into_iter().map(row).collect();
+        }
+        let groups = chosen(&bars.groups);
+        if !groups.is_empty() {
+            for row in &mut bars.rows {
+                row.bars = groups.iter().map(|(at, _)| row.bars[*at].clone()).collect();
+            }
+            let is_faint = |(at, _): &(usize, String)| bars.faint_groups.get(*at).copied().unwrap_or(false);
+            bars.faint_groups = groups.iter().map(is_faint).collect();
+            bars.groups = groups.into_iter().map(|(_, name)| name).collect();
         }
         self.adapt_axis(&mut bars.x, self.x_range, &[Log::X, Log::Both]);
     }
@@ -150,10 +167,18 @@ impl Drawing {
     }
 }
 
+/// The arm that a curve is of; none of theory and controls, which are of all.
+fn arm_of(series: &Series) -> Option<usize> {
+    match series.role {
+        Role::Data(index) | Role::TheoryOf(index) => Some(index),
+        Role::Theory(_) | Role::Control(_) => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{Bar, Row};
+    use crate::figure::Bar;
 
     fn lines(names: &[&str]) -> Figure {
         let series = |(index, name): (usize, &&str)| {
@@ -224,7 +249,41 @@ mod tests {
             ..Drawing::default()
         };
         let why = wrong.adapted(vec![lines(&["a", "b"])]).unwrap_err();
-        assert_eq!(why, "no figure has an arm \"d\"; there are a, b, control");
+        assert_eq!(why, "no figure has an arm \"d\"; there are a, b");
+    }
+
+    #[test]
+    fn arms_that_are_bars_of_every_row_are_chosen_too() {
+        let bar = |value: f64| Bar {
+            value: Some(value),
+            ..Bar::default()
+        };
+        let bars = Bars {
+            groups: vec!["a".to_owned(), "b".to_owned()],
+            rows: vec![Row {
+                label: "set".to_owned(),
+                bars: vec![bar(1.0), bar(2.0)],
+                ..Row::default()
+            }],
+            ..Bars::default()
+        };
+        let figure = Figure {
+            panels: vec![Panel::Bars(bars)],
+            ..Figure::default()
+        };
+        let drawing = Drawing {
+            arms: vec![("b".to_owned(), "second".to_owned()), ("a".to_owned(), "a".to_owned())],
+            highlight: vec!["b".to_owned()],
+            ..Drawing::default()
+        };
+        let drawn = drawing.adapted(vec![figure]).unwrap();
+        let bars = drawn[0].panels[0].bars().unwrap();
+        assert_eq!(bars.groups, ["second", "a"]);
+        assert_eq!(bars.faint_groups, [false, true]);
+        assert_eq!(
+            bars.rows[0].bars.iter().filter_map(|bar| bar.value).collect::<Vec<_>>(),
+            [2.0, 1.0]
+        );
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub(crate) fn figures(arms: &[Arm<'_>], scores: &[&str], units: Units<'_>) -> Ve
     curves.into_iter().flatten().chain(of_targets).collect()
 }
 
+/// What a score is drawn over.
+const X_NAMES: [&str; 3] = ["round", "virtual time", "bytes"];
 /// More bands than these hide each other: their arms have the interval at the end alone.
 const MOST_BANDS: usize = 2;
 
@@ -95,12 +97,14 @@ fn of_score(arms: &[Arm<'_>], score: &str, targets: &[(&str, f64)], units: Units
     };
     let (label, unit) = units.words(score);
     let goal = targets.iter().find(|(of, _)| *of == score);
-    let is_worth = |(nth, (_, place, is_there)): &(usize, X)| *is_there && (*nth == 0 || !follows_rounds(*place));
-    let xs: Vec<(usize, X)> = xs.into_iter().enumerate().filter(is_worth).collect();
-    let by: Vec<&str> = xs
-        .iter()
-        .map(|(nth, _)| ["round", "virtual time", "bytes"][*nth])
-        .collect();
+    let is_worth = |(nth, (_, place, _)): &(usize, X)| *nth == 0 || !follows_rounds(*place);
+    let (xs, dropped): (Vec<(usize, X)>, Vec<(usize, X)>) = xs
+        .into_iter()
+        .enumerate()
+        .filter(|(_, (.., is_there))| *is_there)
+        .partition(is_worth);
+    let dropped: Vec<&str> = dropped.iter().map(|(nth, _)| X_NAMES[*nth]).collect();
+    let by: Vec<&str> = xs.iter().map(|(nth, _)| X_NAMES[*nth]).collect();
     let by = match by.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => by.concat(),
@@ -126,11 +130,13 @@ fn of_score(arms: &[Arm<'_>], score: &str, targets: &[(&str, f64)], units: Units
             series,
         })
     });
-    let notes = (!has_time).then(|| "An ideal world: messages and work take no time.".to_owned());
+    let ideal = (!has_time).then(|| "An ideal world: messages and work take no time.".to_owned());
+    let dropped =
+        (!dropped.is_empty()).then(|| format!("Proportional to rounds, and not drawn: {}.", dropped.join(", ")));
     has_path.then(|| Figure {
         name: format!("curves-{}", file_part(score)),
         title: format!("{label} by {by}"),
-        notes: notes.into_iter().collect(),
+        notes: ideal.into_iter().chain(dropped).collect(),
         panels: panels.collect(),
     })
 }

@@ -230,6 +230,8 @@ pub(crate) struct Bars {
     pub(crate) stacked: bool,
     /// The names of [`Bar::references`].
     pub(crate) references: Vec<String>,
+    /// Which groups are grey, since others are to be seen before them; none where it is empty.
+    pub(crate) faint_groups: Vec<bool>,
     /// Points on an axis fitted to them instead of bars from zero: scores, no amounts.
     pub(crate) points: bool,
     /// From the first reference of a bar an arrow leads to its value; one that is infinite points

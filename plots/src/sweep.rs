@@ -42,10 +42,10 @@ pub(crate) const USUAL: [&str; 10] = [
 
 /// From how many decades on a numeric axis of a sweep is logarithmic.
 const X_DECADES: f64 = 1.4;
-/// Sentences about what was found, below the question.
-const MOST_FINDINGS: usize = 2;
 /// So is one of what was measured, beyond this: small values hide below large ones.
 const Y_DECADES: f64 = 2.0;
+/// Sentences about what was found, below the question.
+const MOST_FINDINGS: usize = 2;
 
 /// All figures for which the sweep has data: the headline first, then one a metric.
 pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
@@ -110,8 +110,8 @@ pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
     figures
 }
 
-/// A figure with what there is to say of its seeds before its own notes. One without a title of its
-/// own answers the question of the card, which is its title, above what was found.
+/// Adds the title and the notes of a sweep to a figure. A figure without a title answers the card's
+/// question: the question becomes its title, and the findings its first notes.
 fn framed(sweep: &SweepDir, figure: Figure) -> Figure {
     let mut notes = Vec::new();
     let question = &sweep.manifest.question;

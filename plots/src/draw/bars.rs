@@ -99,7 +99,7 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point, with_legend: b
                 first + THICK * group as f64
             };
             let color = match (bars.groups.len(), row.is_baseline) {
-                _ if row.is_faint => FAINT,
+                _ if row.is_faint || bars.faint_groups.get(group) == Some(&true) => FAINT,
                 (1, true) => BLACK,
                 _ => data_color(group),
             };
