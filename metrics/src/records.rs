@@ -330,7 +330,7 @@ pub const EPSILON: Term = Term::new(
     "epsilon",
     "Epsilon",
     Unit::Number,
-    "Bound on the privacy loss: the maximum over all clients and all mechanisms that add noise. An attacker's odds rise at most by the factor e^ε, but for cases of probability δ, so that a value far above 10 guarantees nothing. Of several accountants the one with the least bound is used. `privacy.csv` has the total of each mechanism and its unit of protection.",
+    "Bound on the privacy loss: the maximum over all clients and all mechanisms that add noise. Messages without noise are not counted. Except with probability δ, an attacker's odds rise at most by the factor e^ε. A value far above 10 guarantees nothing. Of several accountants, the one with the least bound is used. `privacy.csv` has the total of each mechanism and its unit of protection.",
     "",
 )
 .lower();

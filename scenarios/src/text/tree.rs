@@ -109,7 +109,7 @@ pub(super) struct Tree {
     pub(super) extensions: Vec<Span>,
 }
 
-/// The fields of a card whose keys may hold dots: settings of an app of one's own.
+/// The fields of a card whose keys may contain dots: settings of the user's app.
 const DOTTED: [[&str; 2]; 2] = [["strategy", "config"], ["strategy", "run_config"]];
 
 impl Tree {

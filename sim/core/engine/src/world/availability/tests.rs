@@ -128,8 +128,8 @@ fn online_time_is_the_share_of_the_law() {
     assert!((share - 0.25).abs() < 0.02, "share {share}");
 }
 
-/// Absences are told in order, add up to what was not online, and are when nobody can be
-/// reached.
+/// Absences come in order of time, their sum is the time offline, and no client is online during
+/// one of its absences.
 #[test]
 fn absences_are_the_times_that_are_not_online() {
     let rounds: Vec<(Round, SimTime)> = (0..9)
