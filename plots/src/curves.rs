@@ -98,7 +98,8 @@ fn of_score(arms: &[Arm<'_>], score: &str, targets: &[(&str, f64)], units: Units
     let (label, unit) = units.words(score);
     let goal = targets.iter().find(|(of, _)| *of == score);
     let is_worth = |(nth, (_, place, _)): &(usize, X)| *nth == 0 || !follows_rounds(*place);
-    let (xs, dropped): (Vec<(usize, X)>, Vec<(usize, X)>) = xs
+    type Numbered = Vec<(usize, X)>;
+    let (xs, dropped): (Numbered, Numbered) = xs
         .into_iter()
         .enumerate()
         .filter(|(_, (.., is_there))| *is_there)
