@@ -101,7 +101,6 @@ impl Look {
                 .height_mm
                 .map_or(panel * AREA / PANEL, |height| (height * pixels_a_mm).max(AREA * 0.3)),
             width_mm: panel * n_columns as f64 / pixels_a_mm,
-            is_sized: self.width_mm.is_some(),
             ..Scene::default()
         };
         (page, n_columns)

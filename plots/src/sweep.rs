@@ -6,12 +6,12 @@ mod runs;
 mod view;
 
 use axis::{above_it, alike, capital, counted, place};
-pub(crate) use runs::{first_run, of_artifacts, of_clients, of_curves, of_splits};
+pub(crate) use runs::{first_run, first_run_dir, of_artifacts, of_clients, of_curves, of_splits};
 use view::{MAX_POINTS, View};
 
 use crate::curves;
 use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
-use crate::interval::bounded;
+use crate::interval::{bounded, over_seeds};
 use crate::names::{Unit, file_part, heading, minus, point};
 use crate::profile;
 use crate::scene::MAX_CURVES;
@@ -100,15 +100,8 @@ pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
 /// notes.
 fn framed(sweep: &SweepDir, figure: Figure) -> Figure {
     let seeds: BTreeSet<u64> = sweep.points.iter().map(|point| point.seed).collect();
-    let mut notes = Vec::new();
-    let is_bars = matches!(figure.panels.as_slice(), [Panel::Bars(_), ..]);
-    match (seeds.len(), is_bars) {
-        (0 | 1, _) => {}
-        (n, true) if n < FEW => notes.push(format!("Mean over {n} seeds; dots: the seeds.")),
-        (n, false) if n < FEW => notes.push(format!("Mean over {n} seeds; dots and thin lines: the seeds.")),
-        (n, true) => notes.push(format!("Mean over {n} seeds; whiskers: 95 % interval (Student's t).")),
-        (n, false) => notes.push(format!("Mean over {n} seeds; band: 95 % interval (Student's t).")),
-    }
+    let plain = (seeds.len() > 1).then(|| format!("Mean over {} seeds.", seeds.len()));
+    let mut notes: Vec<String> = over_seeds(seeds.len(), &figure.panels).or(plain).into_iter().collect();
     notes.extend(unfinished(sweep));
     notes.extend(figure.notes);
     Figure {

@@ -411,7 +411,7 @@ pub(crate) fn warn_of_lacking_glyphs(dir: &Path) -> Result<(), Exit> {
             n => format!(" and {n} more"),
         };
         crate::output::warn(&format!(
-            "warning: figures: their font (DejaVu Sans) has no glyph for {}{more}, and shows boxes; tables and pages have the text",
+            "warning: figures: their font (DejaVu Sans) has no glyph for {}{more}; PNG and PDF files show boxes, SVG files and tables have the text",
             named.join(", ")
         ));
     }

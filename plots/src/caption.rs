@@ -1,0 +1,113 @@
+//! What a figure shows, in sentences, for who cannot see it.
+
+use crate::about::{About, Source};
+use crate::figure::{Figure, Panel};
+use crate::interval;
+use crate::names::heading;
+use folkmoot_metrics::term::small;
+use folkmoot_metrics::words::visible;
+
+/// What the files of a figure say of it.
+pub(crate) fn about<'a>(figure: &Figure, source: Option<&'a Source>) -> About<'a> {
+    About {
+        title: visible(&figure.title).into_owned(),
+        description: visible(&described(figure, source)).into_owned(),
+        source,
+    }
+}
+
+/// The panels, the notes, and of which runs.
+fn described(figure: &Figure, source: Option<&Source>) -> String {
+    let mut sentences = vec![panels(figure)];
+    sentences.extend(figure.notes.iter().cloned());
+    if let Some(source) = source {
+        let over_seeds = interval::over_seeds(source.seeds.len(), &figure.panels);
+        sentences.extend(over_seeds.filter(|said| !figure.notes.contains(said)));
+        sentences.push(runs(source));
+    }
+    sentences.retain(|text| !text.is_empty());
+    let sentences: Vec<String> = sentences.iter().map(|text| sentence(text)).collect();
+    sentences.join(" ")
+}
+
+/// What is measured, and against what.
+fn panels(figure: &Figure) -> String {
+    let mut plain: Vec<String> = Vec::new();
+    // What is measured against an axis, and those axes.
+    let mut measured: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    for panel in &figure.panels {
+        match panel {
+            Panel::Lines(lines) if lines.x.label.is_empty() || lines.y.label.is_empty() => {}
+            Panel::Lines(lines) => {
+                let [x, y] = [&lines.x.label, &lines.y.label].map(|label| small(label));
+                match measured.iter_mut().find(|(_, xs)| xs[0] == x) {
+                    Some((ys, _)) if ys.contains(&y) => {}
+                    Some((ys, _)) => ys.push(y),
+                    None => measured.push((vec![y], vec![x])),
+                }
+            }
+            Panel::Bars(bars) => plain.push(small(&bars.x.label)),
+            Panel::Heat(heat) => plain.push(small(&heat.title)),
+            Panel::Timeline(_) => plain.push("work and absence of clients against virtual time".to_owned()),
+            Panel::Split(split) => plain.push(format!("{} by label and client", small(&split.items))),
+        }
+    }
+    let mut known: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    for (ys, xs) in measured {
+        match known.iter_mut().find(|(known, _)| *known == ys) {
+            Some((_, axes)) => axes.extend(xs),
+            None => known.push((ys, xs)),
+        }
+    }
+    plain.dedup();
+    let against = known
+        .iter()
+        .map(|(ys, xs)| format!("{} against {}", enumerated(ys), enumerated(xs)));
+    let said: Vec<String> = plain
+        .into_iter()
+        .filter(|what| !what.is_empty())
+        .chain(against)
+        .collect();
+    heading("", &said.join("; "))
+}
+
+/// Words as `a, b and c`.
+fn enumerated(words: &[String]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+/// How many runs there are, and of which data.
+fn runs(source: &Source) -> String {
+    let of = match source.data.is_empty() {
+        true => String::new(),
+        false => format!(" on {}", source.data),
+    };
+    match source.seeds[..] {
+        [seed] => format!("n = 1 (seed {seed}){of}"),
+        _ => format!("n = {} (seeds {}){of}", source.seeds.len(), listed(&source.seeds)),
+    }
+}
+
+/// Seeds as a range where they follow each other.
+fn listed(seeds: &[u64]) -> String {
+    match seeds {
+        [first, .., last] if seeds.len() > 2 && (*first..=*last).eq(seeds.iter().copied()) => {
+            format!("{first} to {last}")
+        }
+        _ => seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// A text with a full stop, unless it ends otherwise.
+fn sentence(text: &str) -> String {
+    match text.ends_with(['.', '?', '!']) {
+        true => text.to_owned(),
+        false => format!("{text}."),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+use super::*;
+use crate::figure::{Axis, Bar, Bars, Lines, Role, Row, Series};
+use crate::tests::{TempDir, synthetic};
+use crate::{Drawing, draw_run};
+use std::fs;
+
+#[test]
+fn marks_of_several_runs_are_named() {
+    let line = |change: fn(&mut Series)| {
+        let mut series = Series::new("a", Role::Data(0), vec![(1.0, 2.0)]);
+        change(&mut series);
+        let lines = Lines {
+            x: Axis::rounds(),
+            y: Axis::default(),
+            series: vec![series],
+        };
+        Panel::Lines(lines)
+    };
+    let bars = |bar: Bar| {
+        Panel::Bars(Bars {
+            x: Axis::default(),
+            groups: Vec::new(),
+            rows: vec![Row {
+                label: String::new(),
+                bars: vec![bar],
+                remark: None,
+            }],
+            stacked: false,
+            references: Vec::new(),
+        })
+    };
+    let plain = line(|_| {});
+    let none = line(|series| series.band = vec![(1.0, f64::NAN, f64::NAN)]);
+    let band = line(|series| series.band = vec![(1.0, 1.5, 2.5)]);
+    let point = line(|series| {
+        series.path = crate::figure::Path::Scattered;
+        series.across = vec![(2.0, 0.5, 1.5)];
+    });
+    let thin = line(|series| series.path = crate::figure::Path::Thin);
+    let whiskers = bars(Bar {
+        interval: Some((0.0, 1.0)),
+        ..Bar::default()
+    });
+    let dots = bars(Bar {
+        dots: vec![1.0],
+        ..Bar::default()
+    });
+    let said = |panels: &[&Panel]| {
+        let panels: Vec<Panel> = panels.iter().map(|panel| (*panel).clone()).collect();
+        interval::over_seeds(7, &panels)
+    };
+    let interval = "95 % confidence interval (Student's t)";
+    assert_eq!(said(&[&plain, &none]), None);
+    assert_eq!(interval::over_seeds(1, std::slice::from_ref(&band)), None);
+    let cases = [
+        (said(&[&none, &band]), format!("bands: {interval}.")),
+        (said(&[&point]), format!("whiskers: {interval}.")),
+        (said(&[&band, &whiskers]), format!("bands and whiskers: {interval}.")),
+        (
+            said(&[&thin, &dots]),
+            "dots and thin lines: the seeds, too few for an interval.".to_owned(),
+        ),
+        (
+            said(&[&dots, &whiskers]),
+            format!("whiskers: {interval}; dots: the seeds, where they are fewer than 5."),
+        ),
+    ];
+    for (said, expected) in cases {
+        assert_eq!(said, Some(format!("Mean over 7 seeds; {expected}")));
+    }
+}
+
+#[test]
+fn panels_are_named_by_their_axes() {
+    let panel = |y: &str, x: &str| {
+        Panel::Lines(Lines {
+            x: Axis::new(x, Default::default()),
+            y: Axis::new(y, Default::default()),
+            series: Vec::new(),
+        })
+    };
+    let said = |panels: Vec<Panel>| {
+        super::panels(&Figure {
+            panels,
+            ..Figure::default()
+        })
+    };
+    assert_eq!(
+        said(vec![panel("Accuracy", "Round"), panel("Accuracy", "Virtual time")]),
+        "Accuracy against round and virtual time"
+    );
+    let recall = || panel("Recall", "Round");
+    assert_eq!(
+        said(vec![panel("ROC AUC", "Round"), recall(), recall(), panel("", "")]),
+        "ROC AUC and recall against round"
+    );
+    assert_eq!(said(Vec::new()), "");
+}
+
+/// Inside its files, too, a figure says what it is and where it comes from.
+#[test]
+fn the_files_of_a_figure_say_what_made_them() {
+    let temp = TempDir::new();
+    let dir = temp.join("run");
+    synthetic::write_run(&dir, "a < b & ε", &synthetic::averaging(3)).unwrap();
+    let drawing = Drawing {
+        pdf: true,
+        ..Drawing::default()
+    };
+    let files = draw_run(&dir, &drawing).unwrap();
+    let run = folkmoot_metrics::RunDir::open(&dir).unwrap();
+    let hash = run.manifest.result_fingerprint.unwrap();
+    let form = |ending: &str| {
+        let file = files.iter().find(|file| file.extension().unwrap() == ending).unwrap();
+        fs::read(file).unwrap()
+    };
+    let svg = String::from_utf8(form("svg")).unwrap();
+    for said in [
+        "<title>a &lt; b &amp; ε: Accuracy by round",
+        "<desc>Accuracy against round.",
+        "<dc:subject>a &lt; b &amp; ε</dc:subject>",
+        &format!("<dc:identifier>Result hash: {hash}</dc:identifier>"),
+    ] {
+        assert!(svg.contains(said), "{said} in {svg:.2000}");
+    }
+    let png = form("png");
+    let has = |said: &str| png.windows(said.len()).any(|part| part == said.as_bytes());
+    assert!(has(&format!("tEXtResult hash\0{hash}")));
+    assert!(has("iTXtCard\0\0\0\0\0a < b & ε"));
+    let pdf = form("pdf");
+    let pdf = String::from_utf8_lossy(&pdf);
+    assert!(
+        pdf.contains(&format!("/ResultHash ({hash})")) && pdf.contains("/Creator (Folkmoot "),
+        "{pdf}"
+    );
+}
