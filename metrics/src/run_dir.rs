@@ -14,7 +14,7 @@
 //! trace.json.gz    every event of a traced run, see [`crate::trace`]: no part of the result
 //! timing.csv       the only file that may differ between two runs
 //! artifacts/       what a strategy leaves for reading
-//! figures/         drawn from these files: no part of the result
+//! figures/         drawn from these files, with captions: no part of the result
 //! checkpoint/      the state of a run that is not finished, if it was saved: one file, whole at every instant
 //! ```
 //!

@@ -1,5 +1,6 @@
-//! What a figure shows, in sentences, for who cannot see it.
+//! What a figure shows, in sentences: for its caption in a paper, and inside its files.
 
+use crate::Drawing;
 use crate::about::{About, Source};
 use crate::figure::{Figure, Panel};
 use crate::interval;
@@ -14,6 +15,47 @@ pub(crate) fn about<'a>(figure: &Figure, source: Option<&'a Source>) -> About<'a
         description: visible(&described(figure, source)).into_owned(),
         source,
     }
+}
+
+/// The caption: what is drawn, of which runs, and the commands that make it again.
+pub(crate) fn text(figure: &Figure, source: &Source, drawing: &Drawing) -> String {
+    let Source {
+        card,
+        command,
+        software,
+        hash,
+        ..
+    } = source;
+    let mut made = format!("{software}, card {card}");
+    if let Some((name, hash)) = hash {
+        made += &format!(", {} (BLAKE3) {hash}", small(name));
+    }
+    let title = visible(&sentence(&figure.title)).into_owned();
+    let what = visible(&described(figure, Some(source))).into_owned();
+    let drawn = format!("folkmoot plot DIR --only {}{}", figure.name, options(drawing));
+    let result = match command.is_empty() {
+        true => String::new(),
+        false => format!("Result in DIR: {command}\n"),
+    };
+    format!("{title} {what}\n\n{made}.\n{result}Figure: {drawn}\n")
+}
+
+/// How a figure is made look as it does.
+fn options(drawing: &Drawing) -> String {
+    let look = &drawing.look;
+    let numbers = [
+        ("width", look.width_mm),
+        ("height", look.height_mm),
+        ("font-size", look.font_pt),
+    ];
+    let mut options = String::new();
+    for (name, number) in numbers {
+        options += &number.map_or(String::new(), |number| format!(" --{name} {number}"));
+    }
+    if look.no_title {
+        options += " --no-title";
+    }
+    options
 }
 
 /// The panels, the notes, and of which runs.

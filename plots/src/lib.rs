@@ -19,7 +19,7 @@
 //!
 //! The texts of SVG and PDF files are texts, in a font that the files hold. It comes with the crate,
 //! so nothing is asked of the system. Files state what made them: card, command, version and result
-//! hash.
+//! hash. Figures of a run or a sweep have a caption in a text file beside them.
 //!
 //! ```no_run
 //! for file in folkmoot_plots::draw_run("runs/mine".as_ref(), &folkmoot_plots::Drawing::default())? {
@@ -110,9 +110,11 @@ pub struct Drawing {
     pub look: Look,
     /// Whether they are written as PDF, too.
     pub pdf: bool,
+    /// Whether their captions are left out.
+    pub no_caption: bool,
 }
 
-/// Draws figures of the run directory `dir` into its `figures/`; returns the files, in order. Of a
+/// Draws figures of the run directory `dir` into its `figures/`; returns the pictures, in order. Of a
 /// run that is not finished, what there is is drawn, with a note that says so.
 ///
 /// # Errors
@@ -147,7 +149,7 @@ fn figures_of_run(run: &RunDir, drawing: &Drawing) -> Result<Vec<Figure>, PlotEr
     drawing.choose(figures, &of_card, &usual)
 }
 
-/// Draws figures of the sweep directory `dir` into its `figures/`; returns the files, in order.
+/// Draws figures of the sweep directory `dir` into its `figures/`; returns the pictures, in order.
 /// Points that are missing are left out, with a note that says so.
 ///
 /// # Errors
@@ -375,10 +377,13 @@ pub fn draw_dataset(dir: &Path, picture: &DatasetPicture) -> Result<Vec<PathBuf>
     save(dir, &dataset::figures(picture), None, &Drawing::default())
 }
 
+/// The ending of a caption, which lies beside the pictures and is not listed with them.
+const CAPTION: &str = "caption.txt";
+
 /// How many figures are held at a time between drawing and writing.
 const AT_ONCE: usize = 64;
 
-/// Writes figures of this source.
+/// Writes figures of this source, with captions where there is one.
 fn save(dir: &Path, figures: &[Figure], source: Option<&Source>, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
     let mut files = Vec::new();
     let mut taken = BTreeSet::new();
@@ -399,7 +404,9 @@ fn save(dir: &Path, figures: &[Figure], source: Option<&Source>, drawing: &Drawi
             for (ending, bytes) in forms? {
                 let path = dir.join(FIGURES).join(format!("{name}.{ending}"));
                 write_whole(&path, &bytes)?;
-                files.push(path);
+                if ending != CAPTION {
+                    files.push(path);
+                }
             }
         }
     }
@@ -420,5 +427,11 @@ fn draw_forms(
         reason,
     })?;
     let pdf = drawing.pdf.then(|| ("pdf", pdf::pdf(&scene, &about)));
-    Ok([("svg", svg), ("png", png)].into_iter().chain(pdf).collect())
+    let source = source.filter(|_| !drawing.no_caption);
+    let caption = source.map(|source| (CAPTION, caption::text(figure, source, drawing).into_bytes()));
+    Ok([("svg", svg), ("png", png)]
+        .into_iter()
+        .chain(pdf)
+        .chain(caption)
+        .collect())
 }

@@ -17,6 +17,7 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Exit> {
             no_title: args.no_title,
         },
         pdf: args.pdf,
+        no_caption: false,
     };
     let files = context::figures(&args.dir, None, &drawing)?;
     let lines: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();

@@ -1,8 +1,66 @@
 use super::*;
+use crate::draw_sweep;
 use crate::figure::{Axis, Bar, Bars, Lines, Role, Row, Series};
 use crate::tests::{TempDir, synthetic};
-use crate::{Drawing, draw_run};
+use crate::{Look, draw_run};
 use std::fs;
+
+/// The caption of the figure of a sweep with so many seeds.
+fn of_sweep(dir: &std::path::Path, n_seeds: u64) -> String {
+    synthetic::write_sweep(dir, "a/card", &[("x", &["1", "2"])], n_seeds, |values, seed| {
+        let x: f64 = values[0].parse().unwrap();
+        vec![("micro_f1", 0.5 + 0.1 * x + 0.01 * seed as f64)]
+    })
+    .unwrap();
+    let drawing = Drawing {
+        look: Look {
+            width_mm: Some(84.0),
+            no_title: true,
+            ..Look::default()
+        },
+        ..Drawing::all()
+    };
+    let files = draw_sweep(dir, &drawing).unwrap();
+    let picture = files.iter().find(|file| file.ends_with("sweep-micro-f1.svg"));
+    fs::read_to_string(picture.unwrap().with_extension("caption.txt")).unwrap()
+}
+
+#[test]
+fn a_caption_tells_the_kind_of_interval_that_is_drawn() {
+    let temp = TempDir::new();
+    let cases = [
+        (1, "n = 1 (seed 1)"),
+        (
+            2,
+            "Mean over 2 seeds; dots: the seeds, too few for an interval. n = 2 (seeds 1, 2)",
+        ),
+        (
+            4,
+            "Mean over 4 seeds; dots: the seeds, too few for an interval. n = 4 (seeds 1 to 4)",
+        ),
+        (
+            5,
+            "Mean over 5 seeds; bands: 95 % confidence interval (Student's t). n = 5 (seeds 1 to 5)",
+        ),
+    ];
+    for (n_seeds, said) in cases {
+        let dir = temp.join(&n_seeds.to_string());
+        let caption = of_sweep(&dir, n_seeds);
+        let [first, _, made, figure] = &caption.lines().collect::<Vec<_>>()[..] else {
+            panic!("{caption}");
+        };
+        assert!(first.starts_with("a/card: Micro F1. Micro F1 against X. "), "{caption}");
+        assert!(first.contains(said), "{caption}");
+        assert_eq!(caption.matches("seeds;").count(), usize::from(n_seeds > 1), "{caption}");
+        let hash = blake3::hash(&fs::read(dir.join("points.csv")).unwrap()).to_hex();
+        let ending = format!("card a/card, hash of points.csv (BLAKE3) {hash}.");
+        assert!(made.starts_with("Folkmoot ") && made.ends_with(&ending), "{caption}");
+        assert_eq!(
+            *figure,
+            "Figure: folkmoot plot DIR --only sweep-micro-f1 --width 84 --no-title"
+        );
+    }
+}
 
 #[test]
 fn marks_of_several_runs_are_named() {
@@ -132,5 +190,14 @@ fn the_files_of_a_figure_say_what_made_them() {
     assert!(
         pdf.contains(&format!("/ResultHash ({hash})")) && pdf.contains("/Creator (Folkmoot "),
         "{pdf}"
+    );
+    let caption = fs::read_to_string(files[0].with_extension("caption.txt")).unwrap();
+    assert!(
+        caption.contains("\nResult in DIR: folkmoot run 'a < b & ε'\n"),
+        "{caption}"
+    );
+    assert!(
+        caption.contains(&format!("card a < b & ε, result hash (BLAKE3) {hash}.\n")),
+        "{caption}"
     );
 }

@@ -58,6 +58,7 @@ fn a_figure_has_the_size_that_is_asked_for() {
             no_title: true,
         },
         pdf: true,
+        no_caption: true,
         ..Drawing::default()
     };
     let files = draw_sweep(&dir, &drawing).unwrap();
@@ -69,6 +70,7 @@ fn a_figure_has_the_size_that_is_asked_for() {
     check_xml(&svg);
     assert!(svg.contains("width=\"174.00mm\"") && svg.contains(">Epsilon</text>"));
     assert!(!svg.contains(">sweep"), "the title is left out");
+    assert!(!files[0].with_extension("caption.txt").exists());
     // Too narrow for two panels side by side, it has them below each other.
     let narrow = Drawing {
         look: Look {
