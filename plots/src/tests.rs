@@ -397,7 +397,8 @@ fn a_sweep_draws_its_headline_and_each_number_that_varies() {
     ] {
         assert!(svg.contains(text), "{text}");
     }
-    assert_eq!(png_size(&fs::read(&files[1]).unwrap()).0, 3200);
+    let page = (174.0 * 1600.0 / 85.0) as u32;
+    assert_eq!(png_size(&fs::read(&files[1]).unwrap()).0, page);
     let figures = drawn_with(&dir, "\"micro_f1\", \"absent\"");
     assert_eq!((figures[0].name.as_str(), figures[0].panels.len()), ("headline", 1));
 }

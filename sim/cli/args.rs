@@ -386,13 +386,13 @@ pub(crate) struct PlotArgs {
     /// Draw only these figures; * matches any text
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// Width of a printed figure in millimetres [default: 85 per panel]
+    /// Width of a printed figure in millimetres [default: 84, 174 for several panels]
     #[arg(long, value_name = "MM", value_parser = print_size)]
     pub(crate) width: Option<f64>,
-    /// Height of the plotting area in millimetres [default: 0.45 of a panel's width]
+    /// Height of the plotting area in millimetres [default: at least 33]
     #[arg(long, value_name = "MM", value_parser = print_size)]
     pub(crate) height: Option<f64>,
-    /// Font size in points [default: 6.3]
+    /// Font size in points [default: 6.6]
     #[arg(long, value_name = "PT", value_parser = print_size)]
     pub(crate) font_size: Option<f64>,
     /// Omit titles
