@@ -178,12 +178,12 @@ def check(browser, page, shots):
 
 
 def heard(browser, page):
-    """No request but for the page itself, and no complaint."""
+    """No request but for the page itself and the font that it holds, and no complaint."""
     for event in browser.events:
         params = event.get("params", {})
         if event.get("method") == "Network.requestWillBeSent":
             url = params["request"]["url"]
-            require(url == page.resolve().as_uri(), page, f"asks for {url}")
+            require(url == page.resolve().as_uri() or url.startswith("data:font/woff;"), page, f"asks for {url[:200]}")
         require(event.get("method") != "Runtime.exceptionThrown", page, f"throws {params.get('exceptionDetails')}")
         require(event.get("method") != "Log.entryAdded", page, f"logs {params.get('entry')}")
         require(event.get("method") != "Runtime.consoleAPICalled", page, f"says {params.get('args')}")

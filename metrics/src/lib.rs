@@ -49,6 +49,7 @@ pub mod npy;
 pub mod records;
 pub mod run_dir;
 pub mod sheet;
+pub mod shell;
 mod spread;
 pub mod sweep_dir;
 pub mod table;

@@ -14,6 +14,7 @@
 //! trace.json.gz    every event of a traced run, see [`crate::trace`]: no part of the result
 //! timing.csv       the only file that may differ between two runs
 //! artifacts/       what a strategy leaves for reading
+//! figures/         drawn from these files, with captions: no part of the result
 //! checkpoint/      the state of a run that is not finished, if it was saved: one file, whole at every instant
 //! ```
 //!
@@ -45,13 +46,13 @@ pub use checkpoint::{Checkpoint, CheckpointError, Head};
 pub use disk::write_whole;
 pub use error::{ReadError, WriteError};
 pub use manifest::{Division, Manifest, Parent, encode_summary, fingerprint};
-pub use read::{RunDir, read_partition, read_table};
+pub use read::{RunDir, read_manifest, read_partition, read_table};
 pub use write::{Artifact, RunResult, RunWriter};
 pub use writer::{Record, Writer};
 
 pub(crate) use disk::{Disk, Files, commit, create_dirs, remove_empty_dirs};
 pub(crate) use manifest::{decode_summary, from_json, to_json};
-pub(crate) use read::{list_files, read_bytes, read_manifest, read_scores, result_files};
+pub(crate) use read::{list_files, read_bytes, read_scores, result_files};
 
 /// The resolved scenario's file name; of a sweep's card, too.
 pub const SCENARIO: &str = "scenario.ron";

@@ -6,7 +6,7 @@
 //! points.csv       point, a column per axis, seed, then every summary number by name; a row a point. Of one graph in pieces also `cut_edges`, from
 //!                  the run's manifest; of clients that are scored one by one the worst 10 % and the spread, from `client_scores.csv`
 //! points/NNNN-<axes>/     run directories
-//! figures/         means and 95 % intervals over seeds
+//! figures/         means over seeds, with 95 % intervals from five seeds on, and captions
 //! ```
 //!
 //! Points are numbered with the first axis outermost and the seed innermost, so that the number of

@@ -18,6 +18,18 @@ pub enum Log {
     Both,
 }
 
+impl Log {
+    /// As `plot --log` calls it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Log::Neither => "none",
+            Log::X => "x",
+            Log::Y => "y",
+            Log::Both => "xy",
+        }
+    }
+}
+
 impl Drawing {
     /// The figures with all that is wanted of them.
     ///

@@ -1,8 +1,8 @@
 //! Laying out a figure: title, notes, panels side by side.
 //!
-//! A panel is 1600 pixels wide, which stands for a column of 85 mm: the text is then 6 pt high in
-//! print. Legends lie below the axes and never on the data; every text is measured before it is
-//! placed, and wrapped or cut to its room.
+//! A figure of one panel is 84 mm wide in print, as a column of a journal; one of several is 174 mm
+//! wide, with at most three in a row. Text is at least 6 pt high. Legends lie below the axes and
+//! never on the data; every text is measured before it is placed, and wrapped or cut to its room.
 
 mod bars;
 mod heat;
@@ -16,7 +16,7 @@ use crate::figure::{Figure, Lines, Panel, Role, Series};
 use crate::font::{LEADING, wrap};
 use crate::scene::{Anchor, BLACK, GREY, Scene};
 use lines::Naming;
-use style::{AREA, EDGE, GAP, LEAST, PANEL, PANEL_MM, POINTS, SMALL, TEXT, TITLE};
+use style::{AREA, BESIDE, COLUMN_MM, EDGE, GAP, LEAST, LOWEST, PAGE_MM, PANEL, PANEL_MM, POINTS, SMALL, TEXT, TITLE};
 
 /// How many curves or rows a panel shows at most: more could not be told apart, nor printed.
 const MOST: usize = 40;
@@ -42,11 +42,13 @@ fn cut(panel: &mut Panel) -> usize {
 /// How figures look, where that is not left to the defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Look {
-    /// The width of a whole figure in print, in millimetres; by default 85 a panel.
+    /// The width of a whole figure in print, in millimetres; by default 84 for one panel and 174
+    /// for several.
     pub width_mm: Option<f64>,
-    /// The height of the area between the axes, in millimetres; by default 0.45 of a panel's width.
+    /// The height of the area between the axes, in millimetres; by default 0.45 of a panel's width,
+    /// and at least 33.
     pub height_mm: Option<f64>,
-    /// The size of text in print, in points; by default 6.3.
+    /// The size of text in print, in points; by default 6.6.
     pub font_pt: Option<f64>,
     /// Whether the title is left out.
     pub no_title: bool,
@@ -62,7 +64,7 @@ impl Look {
         const MOST: f64 = 20_000.0;
         let a_mm = self.pixels_a_mm();
         let (width, height) = (
-            self.width_mm.unwrap_or(PANEL_MM) * a_mm,
+            self.width_mm.unwrap_or(COLUMN_MM) * a_mm,
             self.height_mm.unwrap_or(0.0) * a_mm,
         );
         if width < LEAST {
@@ -88,21 +90,26 @@ impl Look {
         TEXT / self.font_pt.unwrap_or(plain_pt) * POINTS
     }
 
-    /// An empty page for so many panels side by side, or as many as its width has room for.
-    fn page(&self, n_columns: usize) -> (Scene, usize) {
+    /// An empty page for so many panels, and how many of them stand side by side.
+    fn page(&self, n_panels: usize) -> (Scene, usize) {
         let pixels_a_mm = self.pixels_a_mm();
-        let panel_of =
-            |n_columns: usize| self.width_mm.map_or(PANEL_MM, |width| width / n_columns as f64) * pixels_a_mm;
+        let usual = if n_panels > 1 { PAGE_MM } else { COLUMN_MM };
+        let width = self.width_mm.unwrap_or(usual) * pixels_a_mm;
         // Where panels have no room beside each other they stand below each other.
-        let n_columns = (1..=n_columns).rev().find(|n| panel_of(*n) >= LEAST).unwrap_or(1);
-        let panel = panel_of(n_columns).max(LEAST);
+        let room = ((width / BESIDE) as usize).clamp(1, 3);
+        let n_columns = match n_panels {
+            // Two and one would leave a quarter of the page empty.
+            3 if room == 2 => 1,
+            4 => room.min(2),
+            n => n.clamp(1, room),
+        };
+        let panel = (width / n_columns as f64).max(LEAST);
         let page = Scene {
             panel,
-            area: self
-                .height_mm
-                .map_or(panel * AREA / PANEL, |height| (height * pixels_a_mm).max(AREA * 0.3)),
+            area: self.height_mm.map_or((panel * AREA / PANEL).max(LOWEST), |height| {
+                (height * pixels_a_mm).max(AREA * 0.3)
+            }),
             width_mm: panel * n_columns as f64 / pixels_a_mm,
-            is_sized: self.width_mm.is_some(),
             ..Scene::default()
         };
         (page, n_columns)
@@ -140,6 +147,11 @@ fn common_legend(panels: &[Panel]) -> Option<Lines> {
         }
     }
     (!common.series.is_empty()).then_some(common)
+}
+
+/// The letter of the panel at this place.
+pub(crate) fn letter(place: usize) -> char {
+    u8::try_from(place).map_or('z', |place| char::from(b'a' + place.min(25)))
 }
 
 /// Panels of a figure have letters.
@@ -183,13 +195,7 @@ fn share_ranges(panels: &mut [Panel]) {
 
 /// Lays a figure out.
 pub(crate) fn lay_out(figure: &Figure, look: &Look) -> Scene {
-    // Three stand in one row; more would be too small beside each other.
-    let n_columns = match figure.panels.len() {
-        3 => 3,
-        n if n > 6 && n.is_multiple_of(3) => 3,
-        n => n.clamp(1, 2),
-    };
-    let (mut scene, n_columns) = look.page(n_columns);
+    let (mut scene, n_columns) = look.page(figure.panels.len());
     let width = scene.panel * n_columns as f64;
     let mut y = EDGE;
     for line in wrap(look.title_of(figure), TITLE, width - 2.0 * EDGE, 2) {
@@ -215,11 +221,9 @@ pub(crate) fn lay_out(figure: &Figure, look: &Look) -> Scene {
     }
     y += GAP;
     if panels.len() > 1 {
-        let letters = (b'a'..=b'z').map(char::from);
-        panels
-            .iter_mut()
-            .zip(letters)
-            .for_each(|(panel, letter)| letter_it(panel, letter));
+        for (place, panel) in panels.iter_mut().enumerate() {
+            letter_it(panel, letter(place));
+        }
     }
     share_ranges(&mut panels);
     let common = common_legend(&panels);

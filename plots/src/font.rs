@@ -1,17 +1,29 @@
 //! The one font of all figures: how wide a text is, how to break or cut it, and its outlines.
 //!
 //! The font comes with the program, because a bare machine has none. Text widths are measured in
-//! it, and figures hold the outlines of the letters that they show, so that they look the same
-//! wherever they are opened.
+//! it. PNG files are painted from its outlines; SVG and PDF files embed its glyphs that they show
+//! (`subset.rs`), so that they look the same wherever they are opened.
+
+mod subset;
+
+pub(crate) use subset::Subset;
 
 use crate::scene::Point;
-use ab_glyph::{Font, FontRef, Glyph, OutlineCurve, ScaleFont, point};
+use ab_glyph::{Font, FontRef, Glyph, GlyphId, OutlineCurve, ScaleFont, point};
 use folkmoot_metrics::words::visible;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 /// DejaVu Sans 2.37; its licence lies beside it.
 static BYTES: &[u8] = include_bytes!("../fonts/DejaVuSans.ttf");
+
+/// Its name, and the fonts that stand in for it where an SVG is opened without it; none is wider.
+pub(crate) const FAMILY: &str = "DejaVu Sans";
+const STAND_INS: &str = "Verdana,sans-serif";
+
+/// From the middle of a line of text down to its baseline, in ems: half of the font's x-height, as
+/// SVG's `0.5ex`.
+pub(crate) const HALF_X_HEIGHT: f64 = 0.273;
 
 /// The height of a line of text over its size.
 pub(crate) const LEADING: f64 = 1.3;
@@ -21,17 +33,21 @@ fn font() -> &'static FontRef<'static> {
     FONT.get_or_init(|| FontRef::try_from_slice(BYTES).expect("the font shipped with the crate is a valid one"))
 }
 
-/// The characters of `text` that the font lacks, each once; figures show boxes in their place.
+/// The characters of `text` that the font lacks, each once; PNG and PDF files show boxes in their
+/// place.
 pub(crate) fn lacking(text: &str) -> BTreeSet<char> {
     let is_lacking = |c: &char| !c.is_whitespace() && font().glyph_id(*c).0 == 0;
     visible(text).chars().filter(is_lacking).collect()
 }
 
+/// Units of the font in an em.
+fn units_per_em() -> f32 {
+    font().units_per_em().unwrap_or(2048.0)
+}
+
 /// Scales so that `size` is that of an em, as in CSS.
 fn px_scale(size: f64) -> f32 {
-    let font = font();
-    let em = font.units_per_em().unwrap_or(2048.0);
-    size as f32 * font.height_unscaled() / em
+    size as f32 * font().height_unscaled() / units_per_em()
 }
 
 /// The width of `text` at `size` pixels an em.
@@ -54,45 +70,6 @@ fn glyphs(text: &str, size: f64) -> (Vec<Glyph>, f64) {
         last = Some(id);
     }
     (glyphs, f64::from(x))
-}
-
-/// The glyphs of `text` by number, each with its place on a baseline that starts at the origin, and
-/// the width of it all.
-pub(crate) fn places(text: &str, size: f64) -> (Vec<(u16, f64)>, f64) {
-    let (glyphs, width) = glyphs(text, size);
-    let place = |glyph: &Glyph| (glyph.id.0, f64::from(glyph.position.x));
-    (glyphs.iter().map(place).collect(), width)
-}
-
-/// Units of the font in an em.
-pub(crate) fn units_per_em() -> f64 {
-    f64::from(font().units_per_em().unwrap_or(2048.0))
-}
-
-/// The outline of a glyph in units of the font, upwards, as an SVG path; blank for a space.
-pub(crate) fn path(glyph: u16) -> String {
-    let curves = font()
-        .outline(ab_glyph::GlyphId(glyph))
-        .map_or(Vec::new(), |outline| outline.curves);
-    let mut path = String::new();
-    let mut at = None;
-    for curve in curves {
-        let (from, to) = match curve {
-            OutlineCurve::Line(from, to) | OutlineCurve::Quad(from, _, to) | OutlineCurve::Cubic(from, .., to) => {
-                (from, to)
-            }
-        };
-        if at != Some(from) {
-            path += &format!("M{} {}", from.x, from.y);
-        }
-        match curve {
-            OutlineCurve::Quad(_, control, _) => path += &format!("Q{} {} {} {}", control.x, control.y, to.x, to.y),
-            // A TrueType font has no cubic curves.
-            OutlineCurve::Line(..) | OutlineCurve::Cubic(..) => path += &format!("L{} {}", to.x, to.y),
-        }
-        at = Some(to);
-    }
-    path
 }
 
 /// The outlines of `text` on a baseline that starts at the origin, as quadratic curves with their

@@ -12,10 +12,14 @@
 //!
 //! Figures are drawn side by side, by the threads of the `rayon` pool that the call is made in.
 //!
-//! Promises: each figure is written as SVG and as PNG below `figures/`, whole; equal tables give
-//! equal bytes on every CPU, by any number of threads; a figure whose data are absent or all zero
-//! is not drawn. Curves differ in colour, marker and dash; theory is dashed; intervals are bands;
-//! legends lie off the data. The font comes with the crate, so nothing is asked of the system.
+//! Promises: each figure is written as SVG and as PNG below `figures/`, and as PDF on demand, whole;
+//! equal tables give equal bytes on every CPU, by any number of threads; a figure whose data are
+//! absent or all zero is not drawn. Curves differ in colour, marker and dash; theory is dashed;
+//! intervals are bands; legends lie off the data.
+//!
+//! The texts of SVG and PDF files are texts, in a font that the files hold. It comes with the crate,
+//! so nothing is asked of the system. Files state what made them: card, command, version and result
+//! hash. Figures of a run or a sweep have a caption in a text file beside them.
 //!
 //! ```no_run
 //! for file in folkmoot_plots::draw_run("runs/mine".as_ref(), &folkmoot_plots::Drawing::default())? {
@@ -24,8 +28,10 @@
 //! # Ok::<(), folkmoot_plots::PlotError>(())
 //! ```
 
+mod about;
 mod adapt;
 mod artifacts;
+mod caption;
 mod curves;
 mod dataset;
 mod draw;
@@ -41,13 +47,16 @@ mod render;
 mod run;
 mod scale;
 mod scene;
+mod sfnt;
 mod split;
+mod svg;
 mod sweep;
 #[cfg(test)]
 mod tests;
 mod timeline;
 mod verdicts;
 
+use about::Source;
 pub use adapt::Log;
 pub use dataset::DatasetPicture;
 pub use draw::Look;
@@ -56,7 +65,9 @@ use folkmoot_metrics::figures::{TableFigure, figures_called, is_called, present}
 use folkmoot_metrics::run_dir::{FIGURES, Manifest, write_whole};
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{ReadError, RunDir, SweepDir, WriteError};
+use font::Subset;
 use rayon::prelude::*;
+use scene::Scene;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -114,9 +125,11 @@ pub struct Drawing {
     pub y_range: Option<(f64, f64)>,
     /// Which axes are logarithmic; by the data where nothing is said.
     pub log: Option<Log>,
+    /// Whether their captions are left out.
+    pub no_caption: bool,
 }
 
-/// Draws figures of the run directory `dir` into its `figures/`; returns the files, in order. Of a
+/// Draws figures of the run directory `dir` into its `figures/`; returns the pictures, in order. Of a
 /// run that is not finished, what there is is drawn, with a note that says so.
 ///
 /// # Errors
@@ -125,7 +138,13 @@ pub struct Drawing {
 /// figure that is asked for is not there, [`PlotError::Write`] when one cannot be saved.
 pub fn draw_run(dir: &Path, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
     drawing.look.check().map_err(PlotError::Size)?;
-    save(dir, &figures_of_run(&RunDir::open(dir)?, drawing)?, drawing)
+    let run = RunDir::open(dir)?;
+    save(
+        dir,
+        &figures_of_run(&run, drawing)?,
+        Some(&Source::of_run(&run)),
+        drawing,
+    )
 }
 
 fn figures_of_run(run: &RunDir, drawing: &Drawing) -> Result<Vec<Figure>, PlotError> {
@@ -145,7 +164,7 @@ fn figures_of_run(run: &RunDir, drawing: &Drawing) -> Result<Vec<Figure>, PlotEr
     drawing.choose(figures, &of_card, &usual)
 }
 
-/// Draws figures of the sweep directory `dir` into its `figures/`; returns the files, in order.
+/// Draws figures of the sweep directory `dir` into its `figures/`; returns the pictures, in order.
 /// Points that are missing are left out, with a note that says so.
 ///
 /// # Errors
@@ -154,7 +173,9 @@ fn figures_of_run(run: &RunDir, drawing: &Drawing) -> Result<Vec<Figure>, PlotEr
 /// a figure that is asked for is not there, [`PlotError::Write`] when one cannot be saved.
 pub fn draw_sweep(dir: &Path, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
     drawing.look.check().map_err(PlotError::Size)?;
-    save(dir, &figures_of_sweep(&SweepDir::open(dir)?, drawing)?, drawing)
+    let sweep = SweepDir::open(dir)?;
+    let source = Source::of_sweep(&sweep)?;
+    save(dir, &figures_of_sweep(&sweep, drawing)?, Some(&source), drawing)
 }
 
 fn figures_of_sweep(sweep: &SweepDir, drawing: &Drawing) -> Result<Vec<Figure>, PlotError> {
@@ -170,44 +191,54 @@ pub struct Picture {
     pub title: String,
     /// What else is to be known of it.
     pub notes: Vec<String>,
-    /// Its panels as SVG. Every id begins with the prefix that was asked for, and no two are the
-    /// same.
+    /// Its panels as SVG, for a page that has the [`font_face`] of all that it shows.
     pub panels: Vec<String>,
+    /// What is to be read on its panels.
+    pub texts: Vec<String>,
 }
 
-/// The figures that [`draw_run`] would write, as pictures with ids that begin with `prefix`.
+/// Rules of CSS that make the font of pictures known to a page: the glyphs that they show. Blank
+/// where there are no texts.
+pub fn font_face<'a>(pictures: impl IntoIterator<Item = &'a Picture>) -> String {
+    let texts: BTreeSet<&str> = (pictures.into_iter())
+        .flat_map(|picture| &picture.texts)
+        .map(String::as_str)
+        .collect();
+    match texts.is_empty() {
+        true => String::new(),
+        false => Subset::of(texts).rules(),
+    }
+}
+
+/// The figures that [`draw_run`] would write, as pictures.
 ///
 /// # Errors
 ///
 /// As [`draw_run`].
-pub fn pictures_of_run(run: &RunDir, drawing: &Drawing, prefix: &str) -> Result<Vec<Picture>, PlotError> {
-    pictures(&figures_of_run(run, drawing)?, drawing, prefix)
+pub fn pictures_of_run(run: &RunDir, drawing: &Drawing) -> Result<Vec<Picture>, PlotError> {
+    pictures(&figures_of_run(run, drawing)?, drawing)
 }
 
-/// The figures that [`draw_sweep`] would write, as pictures with ids that begin with `prefix`.
+/// The figures that [`draw_sweep`] would write, as pictures.
 ///
 /// # Errors
 ///
 /// As [`draw_sweep`].
-pub fn pictures_of_sweep(sweep: &SweepDir, drawing: &Drawing, prefix: &str) -> Result<Vec<Picture>, PlotError> {
-    pictures(&figures_of_sweep(sweep, drawing)?, drawing, prefix)
+pub fn pictures_of_sweep(sweep: &SweepDir, drawing: &Drawing) -> Result<Vec<Picture>, PlotError> {
+    pictures(&figures_of_sweep(sweep, drawing)?, drawing)
 }
 
-fn pictures(figures: &[Figure], drawing: &Drawing, prefix: &str) -> Result<Vec<Picture>, PlotError> {
+fn pictures(figures: &[Figure], drawing: &Drawing) -> Result<Vec<Picture>, PlotError> {
     drawing.look.check().map_err(PlotError::Size)?;
-    let picture = |(number, figure): (usize, &Figure)| {
-        let panel = |(at, panel): (usize, &figure::Panel)| {
-            let alone = Figure {
-                panels: vec![panel.clone()],
-                ..Figure::default()
-            };
-            let svg = render::svg(
-                &draw::lay_out(&alone, &drawing.look),
-                &format!("{prefix}{number}-{at}-"),
-            );
-            svg.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    let picture = |figure: &Figure| {
+        let alone = |panel: &figure::Panel| Figure {
+            panels: vec![panel.clone()],
+            ..Figure::default()
         };
-        let panels: Result<Vec<String>, String> = figure.panels.iter().enumerate().map(panel).collect();
+        let scenes: Vec<Scene> = (figure.panels.iter())
+            .map(|panel| draw::lay_out(&alone(panel), &drawing.look))
+            .collect();
+        let panels: Result<Vec<String>, String> = scenes.iter().map(svg::part).collect();
         Ok(Picture {
             name: figure.name.clone(),
             title: figure.title.clone(),
@@ -216,9 +247,10 @@ fn pictures(figures: &[Figure], drawing: &Drawing, prefix: &str) -> Result<Vec<P
                 figure: figure.name.clone(),
                 reason,
             })?,
+            texts: scenes.iter().flat_map(Scene::texts).map(str::to_owned).collect(),
         })
     };
-    figures.par_iter().enumerate().map(picture).collect()
+    figures.par_iter().map(picture).collect()
 }
 
 /// The names in a card's list of figures that fit none of those that the run or sweep directory
@@ -248,8 +280,9 @@ pub fn unknown_figures(dir: &Path) -> Result<Vec<String>, PlotError> {
     Ok(named.into_iter().filter(|wanted| !fits(wanted)).collect())
 }
 
-/// The characters in the texts of a card, such as its question and its arms, that no figure of the
-/// run or sweep directory `dir` can show, since the font lacks them.
+/// The characters in the texts of a card, such as its question and its arms, that figures of the run
+/// or sweep directory `dir` show as boxes, since the font lacks them; SVG files leave them to the
+/// fonts of their viewer.
 ///
 /// # Errors
 ///
@@ -346,7 +379,7 @@ pub fn draw_audit(
 ) -> Result<Vec<PathBuf>, PlotError> {
     let mut figures = verdicts::figures(names, found);
     figures.extend(tables.iter().map(verdicts::of_table));
-    save(dir, &figures, &Drawing::default())
+    save(dir, &figures, None, &Drawing::default())
 }
 
 /// Draws a data set into the `figures/` of `dir`: `dataset`, with its degrees and labels, if it has
@@ -356,17 +389,24 @@ pub fn draw_audit(
 ///
 /// [`PlotError::Write`] when the figure cannot be saved.
 pub fn draw_dataset(dir: &Path, picture: &DatasetPicture) -> Result<Vec<PathBuf>, PlotError> {
-    save(dir, &dataset::figures(picture), &Drawing::default())
+    save(dir, &dataset::figures(picture), None, &Drawing::default())
 }
+
+/// The ending of a caption, which lies beside the pictures and is not listed with them.
+const CAPTION: &str = "caption.txt";
 
 /// How many figures are held at a time between drawing and writing.
 const AT_ONCE: usize = 64;
 
-fn save(dir: &Path, figures: &[Figure], drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
+/// Writes figures of this source, with captions where there is one.
+fn save(dir: &Path, figures: &[Figure], source: Option<&Source>, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
     let mut files = Vec::new();
     let mut taken = BTreeSet::new();
     for some in figures.chunks(AT_ONCE) {
-        let drawn: Vec<Result<_, PlotError>> = some.par_iter().map(|figure| draw_forms(figure, drawing)).collect();
+        let drawn: Vec<Result<_, PlotError>> = some
+            .par_iter()
+            .map(|figure| draw_forms(figure, source, drawing))
+            .collect();
         // Written in order, so that what is there after a failure does not depend on threads.
         for (figure, forms) in some.iter().zip(drawn) {
             // Two metrics may differ only in signs that no file name holds.
@@ -379,7 +419,9 @@ fn save(dir: &Path, figures: &[Figure], drawing: &Drawing) -> Result<Vec<PathBuf
             for (ending, bytes) in forms? {
                 let path = dir.join(FIGURES).join(format!("{name}.{ending}"));
                 write_whole(&path, &bytes)?;
-                files.push(path);
+                if ending != CAPTION {
+                    files.push(path);
+                }
             }
         }
     }
@@ -387,13 +429,24 @@ fn save(dir: &Path, figures: &[Figure], drawing: &Drawing) -> Result<Vec<PathBuf
 }
 
 /// The bytes of a figure's files, with their endings.
-fn draw_forms(figure: &Figure, drawing: &Drawing) -> Result<Vec<(&'static str, Vec<u8>)>, PlotError> {
+fn draw_forms(
+    figure: &Figure,
+    source: Option<&Source>,
+    drawing: &Drawing,
+) -> Result<Vec<(&'static str, Vec<u8>)>, PlotError> {
     let scene = draw::lay_out(figure, &drawing.look);
-    let (svg, png) = rayon::join(|| render::svg(&scene, ""), || render::png(&scene));
+    let about = caption::about(figure, source);
+    let (svg, png) = rayon::join(|| svg::file(&scene, &about), || render::png(&scene, &about.said()));
     let svg = svg.map_err(|reason| PlotError::Draw {
         figure: figure.name.clone(),
         reason,
     })?;
-    let pdf = drawing.pdf.then(|| ("pdf", pdf::pdf(&scene)));
-    Ok([("svg", svg), ("png", png)].into_iter().chain(pdf).collect())
+    let pdf = drawing.pdf.then(|| ("pdf", pdf::pdf(&scene, &about)));
+    let source = source.filter(|_| !drawing.no_caption);
+    let caption = source.map(|source| (CAPTION, caption::text(figure, source, drawing).into_bytes()));
+    Ok([("svg", svg), ("png", png)]
+        .into_iter()
+        .chain(pdf)
+        .chain(caption)
+        .collect())
 }

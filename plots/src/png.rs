@@ -3,9 +3,6 @@
 //! Written here, and compressed by `miniz_oxide`, because the bytes of a figure must not depend on
 //! the CPU, nor on which back end of `flate2` another crate asks for.
 
-/// Pixels a metre: 85 mm for 1600 pixels, what a page layout takes as the natural size.
-const PER_METRE: u32 = 18_824;
-
 /// The quickest way to deflate that looks for repetitions: a tenth of the usual level's work, files
 /// a tenth larger.
 const LEVEL: u8 = 1;
@@ -15,8 +12,10 @@ const MOST_COLOURS: usize = 256;
 
 /// The file that shows `pixels`, red, green and blue for each, row by row from the top.
 ///
-/// A figure of few colours, as most are, names them once and has a byte for each pixel.
-pub(crate) fn encode(pixels: &[u8], width: u32, height: u32) -> Vec<u8> {
+/// A figure of few colours, as most are, names them once and has a byte for each pixel. A page
+/// layout takes `per_metre`, how many pixels make a metre, for the natural size. `said` is what the
+/// file says of itself, by key.
+pub(crate) fn encode(pixels: &[u8], (width, height): (u32, u32), per_metre: u32, said: &[(&str, &str)]) -> Vec<u8> {
     let stride = width as usize * 3;
     let named = indexed(pixels, stride);
     let (kind, rows) = match &named {
@@ -26,12 +25,20 @@ pub(crate) fn encode(pixels: &[u8], width: u32, height: u32) -> Vec<u8> {
     let mut head = [width.to_be_bytes(), height.to_be_bytes()].concat();
     // Eight bits, in colours or their names, deflated, filtered, in one pass.
     head.extend([8, kind, 0, 0, 0]);
-    let mut size = [PER_METRE.to_be_bytes(), PER_METRE.to_be_bytes()].concat();
+    let mut size = [per_metre.to_be_bytes(), per_metre.to_be_bytes()].concat();
     // In metres.
     size.push(1);
     let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
     chunk(&mut out, *b"IHDR", &head);
     chunk(&mut out, *b"pHYs", &size);
+    for (key, text) in said {
+        // Uncompressed, in no particular language; the shorter form has Latin letters only.
+        let (name, between) = match text.is_ascii() {
+            true => (*b"tEXt", &[0][..]),
+            false => (*b"iTXt", &[0; 5][..]),
+        };
+        chunk(&mut out, name, &[key.as_bytes(), between, text.as_bytes()].concat());
+    }
     if let Some((colours, _)) = &named {
         chunk(&mut out, *b"PLTE", colours.as_flattened());
     }
@@ -142,7 +149,6 @@ mod tests {
         assert_eq!(names, data);
         let (a_pixel, kind) = if colours.is_some() { (1, 3) } else { (3, 2) };
         assert_eq!(chunks[0].1[8..], [8, kind, 0, 0, 0]);
-        // 1600 pixels on 85 mm.
         assert_eq!((word(chunks[1].1), word(&chunks[1].1[4..])), (18_824, 18_824));
         let stride = a_pixel * width;
         let rows = miniz_oxide::inflate::decompress_to_vec_zlib(chunks[chunks.len() - 2].1).unwrap();
@@ -162,9 +168,17 @@ mod tests {
         let many: Vec<u8> = (0..30 * 10_u32)
             .flat_map(|i| [(i % 251) as u8, (i / 251) as u8, 7])
             .collect();
-        let file = encode(&many, 30, 10);
+        let file = encode(&many, (30, 10), 18_824, &[]);
         assert_eq!((word(&file[16..]), word(&file[20..])), (30, 10));
         assert_eq!(read(&file, 30), (many, None));
+    }
+
+    #[test]
+    fn a_file_says_what_it_is_in_any_script() {
+        let file = encode(&[0; 3], (1, 1), 1, &[("Card", "karate"), ("Title", "ε = 1")]);
+        let chunks = chunks(&file);
+        assert_eq!(chunks[2], (&b"tEXt"[..], &b"Card\0karate"[..]));
+        assert_eq!(chunks[3], (&b"iTXt"[..], "Title\0\0\0\0\0ε = 1".as_bytes()));
     }
 
     #[test]
@@ -175,7 +189,7 @@ mod tests {
             let pixels: Vec<u8> = (0..40_u32)
                 .flat_map(|row| (0..20).flat_map(move |column| colour((row / 2 * 20 + column) % n)))
                 .collect();
-            let (data, colours) = read(&encode(&pixels, 20, 40), 20);
+            let (data, colours) = read(&encode(&pixels, (20, 40), 18_824, &[]), 20);
             let Some(colours) = colours else {
                 assert_eq!((n, data), (257, pixels));
                 continue;

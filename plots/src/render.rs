@@ -1,139 +1,17 @@
-//! A scene as SVG, through plotters' backend, and as PNG, through a rasteriser of our own
-//! (`raster.rs`).
+//! A scene as PNG, through a rasteriser of our own (`raster.rs`).
 
+use crate::font::{self, HALF_X_HEIGHT};
+use crate::png;
 use crate::raster::Page;
-use crate::scene::{Color, Point, Scene, Shape};
-use crate::{font, png};
-use plotters::backend::{DrawingBackend, SVGBackend};
-use plotters::style::RGBAColor;
-use std::collections::BTreeSet;
+use crate::scene::{Point, Scene, Shape};
 
-/// From the middle of a line of text down to its baseline, in ems: half of the font's x-height, as
-/// SVG's `0.5ex`.
-pub(crate) const HALF_X_HEIGHT: f64 = 0.273;
-
-fn rgba(color: Color, alpha: f64) -> RGBAColor {
-    RGBAColor(color.0, color.1, color.2, alpha)
-}
-
-fn told(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
-fn whole((x, y): Point) -> (i32, i32) {
-    (x.round() as i32, y.round() as i32)
-}
-
-/// The scene as SVG text. Letters are outlines, each of them once, and every text says what it
-/// reads. Every id begins with `prefix`.
-pub(crate) fn svg(scene: &Scene, prefix: &str) -> Result<Vec<u8>, String> {
-    let mut out = String::new();
-    {
-        let mut backend = SVGBackend::with_string(&mut out, (scene.width, scene.height));
-        let page = [
-            (0, 0),
-            (scene.width as i32, 0),
-            (scene.width as i32, scene.height as i32),
-            (0, scene.height as i32),
-        ];
-        backend
-            .fill_polygon(page, &rgba(Color(255, 255, 255), 1.0))
-            .map_err(told)?;
-        for shape in &scene.shapes {
-            svg_shape(&mut backend, shape)?;
-        }
-        backend.present().map_err(told)?;
-    }
-    // Inherited by every line: without it, sharp turns of a noisy curve grow spikes.
-    let pixels = format!("<svg width=\"{}\" height=\"{}\" ", scene.width, scene.height);
-    let height_mm = scene.width_mm * f64::from(scene.height) / f64::from(scene.width.max(1));
-    let size = match scene.is_sized {
-        true => format!("width=\"{:.2}mm\" height=\"{height_mm:.2}mm\"", scene.width_mm),
-        false => format!("width=\"{}\" height=\"{}\"", scene.width, scene.height),
-    };
-    let printed = format!("<svg {size} stroke-linejoin=\"round\" ");
-    let out = out.replacen(&pixels, &printed, 1);
-    let end = out.rfind("</svg>").unwrap_or(out.len());
-    Ok(format!("{}{}{}", &out[..end], texts(scene, prefix), &out[end..]).into_bytes())
-}
-
-/// The texts of a scene: their glyphs, and where each stands.
-fn texts(scene: &Scene, prefix: &str) -> String {
-    let mut known = BTreeSet::new();
-    let (mut glyphs, mut texts) = (String::new(), String::new());
-    for shape in &scene.shapes {
-        let Shape::Text {
-            at,
-            anchor,
-            size,
-            upwards,
-            color,
-            text,
-        } = shape
-        else {
-            continue;
-        };
-        let (places, width) = font::places(text, *size);
-        let along = anchor.before(width);
-        let across = HALF_X_HEIGHT * size;
-        let turn = match upwards {
-            true => format!("translate({:.1} {:.1}) rotate(-90)", at.0 + across, at.1 - along),
-            false => format!("translate({:.1} {:.1})", at.0 + along, at.1 + across),
-        };
-        let scale = size / font::units_per_em();
-        let Color(red, green, blue) = color;
-        texts += &format!(
-            "<g fill=\"#{red:02X}{green:02X}{blue:02X}\" transform=\"{turn} scale({scale:.6} -{scale:.6})\" role=\"img\" aria-label=\"{}\">\n",
-            escaped(text)
-        );
-        for (glyph, x) in places {
-            let path = font::path(glyph);
-            if path.is_empty() {
-                continue;
-            }
-            if known.insert(glyph) {
-                glyphs += &format!("<path id=\"{prefix}glyph{glyph}\" d=\"{path}\"/>\n");
-            }
-            texts += &format!("<use href=\"#{prefix}glyph{glyph}\" x=\"{:.0}\"/>\n", x / scale);
-        }
-        texts += "</g>\n";
-    }
-    format!("<defs>\n{glyphs}</defs>\n{texts}")
-}
-
-/// A text as an attribute's value.
-fn escaped(text: &str) -> String {
-    let sign = |c: char| match c {
-        '&' => "&amp;".to_owned(),
-        '<' => "&lt;".to_owned(),
-        '>' => "&gt;".to_owned(),
-        '"' => "&quot;".to_owned(),
-        c => c.to_string(),
-    };
-    text.chars().map(sign).collect()
-}
-
-fn svg_shape(backend: &mut SVGBackend<'_>, shape: &Shape) -> Result<(), String> {
-    match shape {
-        Shape::Line { points, color, width } => {
-            let style = plotters::style::ShapeStyle::from(rgba(*color, 1.0)).stroke_width(width.round() as u32);
-            backend
-                .draw_path(points.iter().map(|&point| whole(point)), &style)
-                .map_err(told)
-        }
-        Shape::Polygon { points, color, alpha } => backend
-            .fill_polygon(points.iter().map(|&point| whole(point)), &rgba(*color, *alpha))
-            .map_err(told),
-        // Texts lie over everything else, and are written behind it.
-        Shape::Text { .. } => Ok(()),
-    }
-}
-
-/// The scene as the bytes of a PNG file.
-pub(crate) fn png(scene: &Scene) -> Vec<u8> {
+/// The scene as the bytes of a PNG file that says this of itself, by key.
+pub(crate) fn png(scene: &Scene, said: &[(&str, &str)]) -> Vec<u8> {
     let mut page = Page::new(scene.width, scene.height);
     scene.shapes.iter().for_each(|shape| paint(&mut page, shape));
-    png::encode(&page.into_pixels(), scene.width, scene.height)
+    let per_metre = f64::from(scene.width) / scene.width_mm.max(1.0) * 1000.0;
+    let size = (scene.width, scene.height);
+    png::encode(&page.into_pixels(), size, per_metre.round() as u32, said)
 }
 
 fn paint(page: &mut Page, shape: &Shape) {

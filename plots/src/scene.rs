@@ -1,4 +1,4 @@
-//! A figure as a list of shapes, laid out once and rendered twice, as SVG and as PNG.
+//! A figure as a list of shapes, laid out once and rendered as SVG, PNG and PDF.
 
 use folkmoot_metrics::words::visible;
 
@@ -90,12 +90,23 @@ pub(crate) struct Scene {
     pub(crate) area: f64,
     /// What the width of the page stands for in print.
     pub(crate) width_mm: f64,
-    /// Whether somebody asked for that; otherwise a screen shows as many pixels as there are.
-    pub(crate) is_sized: bool,
     pub(crate) shapes: Vec<Shape>,
 }
 
 impl Scene {
+    /// What the height of the page stands for in print.
+    pub(crate) fn height_mm(&self) -> f64 {
+        self.width_mm * f64::from(self.height) / f64::from(self.width.max(1))
+    }
+
+    /// All that is to be read.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.shapes.iter().filter_map(|shape| match shape {
+            Shape::Text { text, .. } => Some(text.as_str()),
+            Shape::Line { .. } | Shape::Polygon { .. } => None,
+        })
+    }
+
     pub(crate) fn line(&mut self, points: Vec<Point>, color: Color, width: f64) {
         if points.len() > 1 {
             self.shapes.push(Shape::Line { points, color, width });

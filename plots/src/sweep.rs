@@ -8,12 +8,12 @@ mod view;
 
 use axis::{above_it, alike, counted, place};
 use rows::apart;
-pub(crate) use runs::{first_run, of_artifacts, of_clients, of_curves, of_splits};
+pub(crate) use runs::{first_run, first_run_dir, of_artifacts, of_clients, of_curves, of_splits};
 use view::{Compared, MAX_POINTS, View};
 
 use crate::curves;
-use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Series};
-use crate::interval::bounded;
+use crate::figure::{Axis, Figure, Lines, Panel, Path, Role, Series};
+use crate::interval::{bounded, over_seeds};
 use crate::names::{Unit, capital, file_part, minus, point};
 use crate::profile;
 use crate::scene::MAX_CURVES;
@@ -125,61 +125,10 @@ fn framed(sweep: &SweepDir, figure: Figure) -> Figure {
         false => capital(&figure.title),
     };
     notes.extend(figure.notes);
-    notes.extend(of_seeds(sweep, &figure.panels));
+    let seeds: BTreeSet<u64> = sweep.points.iter().map(|point| point.seed).collect();
+    notes.extend(over_seeds(seeds.len(), &figure.panels));
     notes.extend(unfinished(sweep));
     Figure { title, notes, ..figure }
-}
-
-/// What is drawn of the seeds, and what stands beside rows.
-fn of_seeds(sweep: &SweepDir, panels: &[Panel]) -> Option<String> {
-    let seeds: BTreeSet<u64> = sweep.points.iter().map(|point| point.seed).collect();
-    let rows: Vec<&Bars> = panels.iter().filter_map(Panel::bars).collect();
-    let series: Vec<&Series> = panels
-        .iter()
-        .filter_map(Panel::lines)
-        .flat_map(|lines| &lines.series)
-        .collect();
-    let bars: Vec<&Bar> = rows
-        .iter()
-        .flat_map(|bars| &bars.rows)
-        .flat_map(|row| &row.bars)
-        .collect();
-    let has_points = rows.iter().any(|bars| bars.points);
-    let has_dots = bars.iter().any(|bar| !bar.dots.is_empty());
-    let is_drawn = |path: Path| series.iter().any(|series| series.path == path);
-    let drawn = [
-        (has_points && has_dots, "grey dots, joined by lines: the seeds"),
-        (!has_points && has_dots || is_drawn(Path::Dots), "dots: the seeds"),
-        (is_drawn(Path::Thin), "thin lines: the seeds"),
-        (
-            bars.iter().any(|bar| bar.interval.is_some()),
-            "whiskers: 95 % interval (Student's t)",
-        ),
-        (
-            series
-                .iter()
-                .flat_map(|series| &series.band)
-                .any(|(_, low, _)| low.is_finite()),
-            "bands and whiskers: 95 % interval (Student's t)",
-        ),
-    ];
-    let drawn: String = (drawn.iter().filter(|(is_drawn, _)| *is_drawn))
-        .map(|(_, said)| format!("; {said}"))
-        .collect();
-    let n = seeds.len();
-    let mean = (n > 1).then(|| format!("Mean over {n} seeds{drawn}."));
-    let baseline = rows.iter().find_map(|bars| bars.baseline.as_ref());
-    let from = baseline.map_or("the arm that is named".to_owned(), |(_, name)| {
-        format!("{name}, paired by seed")
-    });
-    let interval = match n {
-        0 | 1 => "",
-        _ => ", with its 95 % interval; * significant (p < 0.05, Holm)",
-    };
-    let is_compared = rows.iter().any(|bars| bars.is_compared);
-    let compared = is_compared.then(|| format!("At the right: difference from {from}{interval}."));
-    let said: Vec<String> = mean.into_iter().chain(compared).collect();
-    (!said.is_empty()).then(|| said.join(" "))
 }
 
 /// What every figure of a sweep says that lacks points.

@@ -1,7 +1,7 @@
 //! Whole directories, drawn.
 
 #[path = "../examples/gallery/synthetic.rs"]
-mod synthetic;
+pub(crate) mod synthetic;
 
 use crate::figure::Figure;
 use crate::font;
@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A directory that is removed when dropped.
-struct TempDir(PathBuf);
+pub(crate) struct TempDir(PathBuf);
 
 impl TempDir {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!(
             "folkmoot-plots-{}-{}",
@@ -32,7 +32,7 @@ impl TempDir {
         TempDir(path)
     }
 
-    fn join(&self, name: &str) -> PathBuf {
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 }
@@ -209,7 +209,9 @@ fn a_run_has_its_standard_figures_as_valid_files_with_the_same_bytes_twice() {
         synthetic::write_run(&dir, "walks", &synthetic::walks()).unwrap();
         let files = draw_run(&dir, &Drawing::all()).unwrap();
         assert!(files.iter().all(|file| file.starts_with(dir.join("figures"))));
-        drawn.push(files.iter().map(|file| fs::read(file).unwrap()).collect::<Vec<_>>());
+        let captions = files.iter().step_by(2).map(|file| file.with_extension("caption.txt"));
+        let all = files.iter().cloned().chain(captions);
+        drawn.push(all.map(|file| fs::read(file).unwrap()).collect::<Vec<_>>());
         assert_eq!(draw_run(&dir, &Drawing::all()).unwrap(), files);
         let expected = [
             "messages-by-round",
@@ -224,16 +226,16 @@ fn a_run_has_its_standard_figures_as_valid_files_with_the_same_bytes_twice() {
         ];
         let expected: Vec<String> = expected
             .iter()
-            .flat_map(|name| [format!("{name}.svg"), format!("{name}.png")])
+            .flat_map(|name| ["svg", "png"].map(|ending| format!("{name}.{ending}")))
             .collect();
         assert_eq!(names(&files), expected);
     }
     assert!(drawn[0] == drawn[1]);
-    for pair in drawn[0].chunks(2) {
-        let svg = std::str::from_utf8(&pair[0]).unwrap();
+    for forms in drawn[0][..16].chunks(2) {
+        let svg = std::str::from_utf8(&forms[0]).unwrap();
         check_xml(svg);
-        let (width, height) = png_size(&pair[1]);
-        assert!(svg.contains(&format!("width=\"{width}\" height=\"{height}\"")));
+        let (width, height) = png_size(&forms[1]);
+        assert!(svg.contains(&format!("viewBox=\"0 0 {width} {height}\"")));
     }
 }
 
@@ -396,7 +398,8 @@ fn a_sweep_draws_its_headline_and_each_number_that_varies() {
     ] {
         assert!(svg.contains(text), "{text}");
     }
-    assert_eq!(png_size(&fs::read(&files[1]).unwrap()).0, 3200);
+    let page = (174.0 * 1600.0 / 85.0) as u32;
+    assert_eq!(png_size(&fs::read(&files[1]).unwrap()).0, page);
     let figures = drawn_with(&dir, "\"micro_f1\", \"absent\"");
     assert_eq!((figures[0].name.as_str(), figures[0].panels.len()), ("headline", 1));
 }
@@ -551,7 +554,7 @@ fn metrics_whose_file_names_would_be_one_get_a_file_each() {
     let files = draw_sweep(&temp.join("s"), &Drawing::all()).unwrap();
     assert_eq!(
         names(&files),
-        ["sweep-a-b.svg", "sweep-a-b.png", "sweep-a-b-2.svg", "sweep-a-b-2.png"]
+        ["sweep-a-b.svg", "sweep-a-b.png", "sweep-a-b-2.svg", "sweep-a-b-2.png",]
     );
 }
 

@@ -4,7 +4,7 @@ use crate::parts;
 use askama::Template;
 use folkmoot_metrics::table::number_text;
 use folkmoot_metrics::words::visible_lines;
-use folkmoot_plots::Picture;
+use folkmoot_plots::{Picture, font_face};
 
 /// Rows of a table that a page shows at most; the file behind it has them all.
 const MOST_ROWS: usize = 200;
@@ -25,6 +25,8 @@ pub(crate) struct Page {
     pub(crate) sections: Vec<Section>,
     /// Makes the page's own style and script known to the browser; see [`Page::html`].
     nonce: String,
+    /// Makes the font of the pictures known to the browser, once for all.
+    font: String,
     style: &'static str,
     script: &'static str,
 }
@@ -46,6 +48,16 @@ pub(crate) enum Block {
     /// Pictures of two runs: what each is called, and the picture if it has one.
     Pair(Vec<(String, Option<Picture>)>),
     Code(String),
+}
+
+impl Block {
+    fn pictures(&self) -> Vec<&Picture> {
+        match self {
+            Block::Picture(picture) => vec![picture],
+            Block::Pair(sides) => sides.iter().filter_map(|(_, picture)| picture.as_ref()).collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// A number that answers the question.
@@ -155,6 +167,7 @@ impl Page {
             badges: Vec::new(),
             sections: Vec::new(),
             nonce: String::new(),
+            font: String::new(),
             style: include_str!("../templates/page.css"),
             script: include_str!("../templates/page.js"),
         }
@@ -171,6 +184,8 @@ impl Page {
     /// no text on it can foretell: a browser runs and shows nothing else, even if a text should
     /// ever get through as markup.
     pub(crate) fn html(mut self) -> String {
+        let blocks = self.sections.iter().flat_map(|section| &section.blocks);
+        self.font = font_face(blocks.flat_map(Block::pictures));
         let unmarked = self.markup();
         self.nonce = blake3::hash(unmarked.as_bytes()).to_hex()[..32].to_owned();
         self.markup()

@@ -39,9 +39,9 @@ pub(crate) fn runs(a: &RunDir, b: &RunDir, differences: &[Difference]) -> Result
         "Messages",
         messages(both).into_iter().map(Block::Table).collect(),
     );
-    let [of_a, of_b] = [(a, "a"), (b, "b")].map(|(run, prefix)| -> Result<_, ReportError> {
-        let mut pictures = parts::figures(run, prefix)?;
-        pictures.extend(parts::partition(run, &format!("{prefix}s"))?);
+    let [of_a, of_b] = [a, b].map(|run| -> Result<_, ReportError> {
+        let mut pictures = parts::figures(run)?;
+        pictures.extend(parts::partition(run)?);
         Ok(pictures)
     });
     page.add("figures", "Figures", pairs(of_a?, of_b?));
@@ -69,8 +69,8 @@ pub(crate) fn sweeps(a: &SweepDir, b: &SweepDir, differences: &[Difference]) -> 
     page.add("answer", "Numbers by arm", vec![Block::Table(by_arm(both))]);
     let [of_a, of_b] = both.map(findings::warnings);
     page.add("warnings", "Warnings", run::warnings(&marked([of_a?, of_b?])));
-    let draw = |of: &SweepDir, prefix: &str| pictures_of_sweep(of, &Drawing::default(), prefix);
-    page.add("figures", "Figures", pairs(draw(a, "a")?, draw(b, "b")?));
+    let draw = |of: &SweepDir| pictures_of_sweep(of, &Drawing::default());
+    page.add("figures", "Figures", pairs(draw(a)?, draw(b)?));
     page.add(
         "repeat",
         "Repeat them",

@@ -290,18 +290,18 @@ pub(crate) fn data(run: &RunDir) -> Result<Vec<Block>, PlotError> {
             .as_ref()
             .map(|division| Block::Facts(facts(run, division))),
     );
-    blocks.extend(partition(run, "partition")?.map(Block::Picture));
+    blocks.extend(partition(run)?.map(Block::Picture));
     blocks.extend(clients(&run.clients, lasts).into_iter().map(Block::Table));
     Ok(blocks)
 }
 
 /// The picture of how the data are shared out, if the run says so.
-pub(crate) fn partition(run: &RunDir, prefix: &str) -> Result<Option<Picture>, PlotError> {
+pub(crate) fn partition(run: &RunDir) -> Result<Option<Picture>, PlotError> {
     let only = Drawing {
         only: vec![PARTITION.to_owned()],
         ..Drawing::default()
     };
-    match pictures_of_run(run, &only, prefix) {
+    match pictures_of_run(run, &only) {
         Ok(pictures) => Ok(pictures.into_iter().next()),
         Err(PlotError::Unknown { .. }) => Ok(None),
         Err(error) => Err(error),
@@ -309,8 +309,8 @@ pub(crate) fn partition(run: &RunDir, prefix: &str) -> Result<Option<Picture>, P
 }
 
 /// The figures of a run without that of its data, which stands elsewhere.
-pub(crate) fn figures(run: &RunDir, prefix: &str) -> Result<Vec<Picture>, PlotError> {
-    let mut pictures = pictures_of_run(run, &Drawing::default(), prefix)?;
+pub(crate) fn figures(run: &RunDir) -> Result<Vec<Picture>, PlotError> {
+    let mut pictures = pictures_of_run(run, &Drawing::default())?;
     pictures.retain(|picture| picture.name != PARTITION);
     Ok(pictures)
 }

@@ -19,7 +19,7 @@ pub(crate) fn page(run: &RunDir) -> Result<Page, ReportError> {
         .map(|name| parts::answered(run.numbers().answer(name), manifest.finished));
     page.add("answer", "Answer", vec![Block::Answers(answers.collect())]);
     page.add("warnings", "Warnings", warnings(&manifest.warnings));
-    let figures = parts::figures(run, "f")?.into_iter().map(Block::Picture);
+    let figures = parts::figures(run)?.into_iter().map(Block::Picture);
     page.add("figures", "Figures", figures.collect());
     let messages = parts::messages(&[], &vec![(Vec::new(), run.messages.as_slice())]);
     page.add("messages", "Messages", messages.into_iter().map(Block::Table).collect());

@@ -28,7 +28,7 @@ pub(crate) fn page(sweep: &SweepDir) -> Result<Page, ReportError> {
     blocks.extend(targets(sweep, &arms, &axes).into_iter().map(Block::Table));
     page.add("answer", "Answer", blocks);
     page.add("warnings", "Warnings", run::warnings(&findings::warnings(sweep)?));
-    let figures = pictures_of_sweep(sweep, &Drawing::default(), "f")?
+    let figures = pictures_of_sweep(sweep, &Drawing::default())?
         .into_iter()
         .map(Block::Picture);
     page.add("figures", "Figures", figures.collect());

@@ -38,6 +38,7 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Exit> {
             LogArg::Y => Log::Y,
             LogArg::Xy => Log::Both,
         }),
+        no_caption: args.no_caption,
     };
     let files = context::figures(&args.dir, None, &drawing)?;
     let lines: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();

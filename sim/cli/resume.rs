@@ -94,8 +94,8 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
 pub(crate) fn draw_missing(dir: &Path, threads: Option<u16>, quiet: bool) -> Result<bool, Exit> {
     let drawing = Drawing::default();
     let pictures = match dir.join(SWEEP).is_file() {
-        true => pictures_of_sweep(&SweepDir::open(dir)?, &drawing, "")?,
-        false => pictures_of_run(&RunDir::open(dir)?, &drawing, "")?,
+        true => pictures_of_sweep(&SweepDir::open(dir)?, &drawing)?,
+        false => pictures_of_run(&RunDir::open(dir)?, &drawing)?,
     };
     let is_missing = |picture: &Picture| {
         let files = ["svg", "png"].map(|ending| dir.join(FIGURES).join(format!("{}.{ending}", picture.name)));

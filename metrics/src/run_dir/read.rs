@@ -142,7 +142,12 @@ pub(crate) fn result_files(dir: &Path) -> Result<Vec<String>, ReadError> {
     Ok(tables.into_iter().map(str::to_owned).chain(artifacts).collect())
 }
 
-pub(crate) fn read_manifest(dir: &Path) -> Result<Manifest, ReadError> {
+/// `manifest.json` of the run directory `dir`.
+///
+/// # Errors
+///
+/// When `dir` is no run directory or its manifest is damaged.
+pub fn read_manifest(dir: &Path) -> Result<Manifest, ReadError> {
     let path = dir.join(MANIFEST);
     match read_bytes(&path) {
         Ok(bytes) => from_json(&path, &bytes),

@@ -50,6 +50,7 @@ pub(crate) fn manifest(name: &str, seed: u64) -> Manifest {
         version: "0.1.0".into(),
         target: "any".into(),
         seed,
+        command: format!("folkmoot run '{name}'"),
         ..Manifest::default()
     }
 }

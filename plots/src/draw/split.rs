@@ -6,7 +6,7 @@ use super::style::{EDGE, GAP, SMALL, TEXT, TICK, data_color};
 use crate::draw::heat::shade;
 use crate::figure::{Axis, Column, Split};
 use crate::font::{LEADING, fit, width};
-use crate::names::{Unit, si};
+use crate::names::{Unit, capital, si};
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, GREY, GRID, PALETTE, Point, Scene};
 
@@ -75,13 +75,6 @@ pub(super) fn draw(scene: &mut Scene, split: &Split, origin: Point) -> f64 {
         true => legend::draw(scene, &entries, (origin.0, y), scene.panel) - origin.1,
         false => y - origin.1,
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters
-        .next()
-        .map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn ink(part: usize) -> crate::scene::Color {

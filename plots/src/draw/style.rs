@@ -9,16 +9,24 @@ pub(super) const PANEL: f64 = 1600.0;
 pub(super) const AREA: f64 = 720.0;
 /// Narrower, no axis has room for its labels.
 pub(super) const LEAST: f64 = PANEL * 0.4;
-/// What a panel is wide in print, in millimetres; text is then 6.3 points high.
+/// Narrower, panels stand below each other: 50 mm.
+pub(super) const BESIDE: f64 = PANEL / PANEL_MM * 50.0;
+/// Lower, the area between the axes of a narrow panel would be flat: 33 mm.
+pub(super) const LOWEST: f64 = PANEL / PANEL_MM * 33.0;
+/// What the pixels of a panel stand for in print, in millimetres: text is then 6.6 points high, and
+/// small text 6.
 pub(super) const PANEL_MM: f64 = 85.0;
+/// What a figure is wide in print: of one panel as a column of a journal, of several as its page.
+pub(super) const COLUMN_MM: f64 = 84.0;
+pub(super) const PAGE_MM: f64 = 174.0;
 /// Points in a millimetre.
 pub(super) const POINTS: f64 = 72.0 / 25.4;
 /// The size of ordinary text.
-pub(super) const TEXT: f64 = 42.0;
+pub(super) const TEXT: f64 = 44.0;
 /// The size of notes and of values beside bars.
-pub(super) const SMALL: f64 = 36.0;
+pub(super) const SMALL: f64 = 40.0;
 /// The size of the title.
-pub(super) const TITLE: f64 = 48.0;
+pub(super) const TITLE: f64 = 50.0;
 /// The room at every side.
 pub(super) const EDGE: f64 = 32.0;
 /// The length of a tick.

@@ -88,7 +88,7 @@ fn the_least_pages_are_drawn() {
         (scene.width, scene.height) = (width, height);
         assert_eq!(page(&scene).len() as u32, width * height * 3);
         assert_eq!(
-            &png(&scene)[16..24],
+            &png(&scene, &[])[16..24],
             [width.to_be_bytes(), height.to_be_bytes()].concat()
         );
         scene.polygon(vec![(0.0, 0.0), (300.0, 0.0), (300.0, 200.0), (0.0, 200.0)], BLACK, 1.0);

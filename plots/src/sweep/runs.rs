@@ -216,8 +216,12 @@ pub(crate) fn of_clients(sweep: &SweepDir) -> Result<Option<Figure>, ReadError> 
 
 /// The run of the first point, if it is there.
 pub(crate) fn first_run(sweep: &SweepDir) -> Result<Option<RunDir>, ReadError> {
-    let dir = sweep.points.first().and_then(|row| point_dir(sweep, row));
-    dir.map(|dir| RunDir::open(&dir)).transpose()
+    first_run_dir(sweep).map(|dir| RunDir::open(&dir)).transpose()
+}
+
+/// Where that run lies.
+pub(crate) fn first_run_dir(sweep: &SweepDir) -> Option<PathBuf> {
+    sweep.points.first().and_then(|row| point_dir(sweep, row))
 }
 
 /// Where the run of a point lies; a sweep may have been copied without its runs.

@@ -18,19 +18,16 @@ fn figures_are_chosen_by_name() {
         };
         draw_sweep(&dir, &drawing).map(|files| names(&files))
     };
-    assert_eq!(
-        drawn(&[], false).unwrap(),
-        ["messages-and-bytes.svg", "messages-and-bytes.png"]
-    );
+    let files_of = |name: &str| ["svg", "png"].map(|ending| format!("{name}.{ending}"));
+    assert_eq!(drawn(&[], false).unwrap(), files_of("messages-and-bytes"));
     assert_eq!(drawn(&[], true).unwrap().len(), 10);
     let some = drawn(&["*-walk", "sweep-m*", "sweep-micro-f1"], false).unwrap();
-    let expected = [
-        "sweep-peer-messages-per-walk.svg",
-        "sweep-peer-messages-per-walk.png",
-        "sweep-micro-f1.svg",
-        "sweep-micro-f1.png",
-    ];
-    assert_eq!(some, expected);
+    assert_eq!(
+        some,
+        ["sweep-peer-messages-per-walk", "sweep-micro-f1"]
+            .map(files_of)
+            .concat()
+    );
     let error = drawn(&["sweep-f1"], false).unwrap_err().to_string();
     assert!(
         error.starts_with("there is no figure sweep-f1 here; there are messages-and-bytes, sweep-micro-f1,"),
@@ -43,10 +40,7 @@ fn figures_are_chosen_by_name() {
         text.replace("\"figures\": []", "\"figures\": [\"sweep-virtual-s\", \"of-runs\"]"),
     )
     .unwrap();
-    assert_eq!(
-        drawn(&[], false).unwrap(),
-        ["sweep-virtual-s.svg", "sweep-virtual-s.png"]
-    );
+    assert_eq!(drawn(&[], false).unwrap(), files_of("sweep-virtual-s"));
 }
 
 /// Text keeps its size in pixels, so that the page has as many as it takes for its size in print.
@@ -64,6 +58,7 @@ fn a_figure_has_the_size_that_is_asked_for() {
             no_title: true,
         },
         pdf: true,
+        no_caption: true,
         ..Drawing::default()
     };
     let files = draw_sweep(&dir, &drawing).unwrap();
@@ -73,8 +68,9 @@ fn a_figure_has_the_size_that_is_asked_for() {
     );
     let svg = fs::read_to_string(&files[0]).unwrap();
     check_xml(&svg);
-    assert!(svg.contains("width=\"174.00mm\"") && svg.contains("aria-label=\"Epsilon\"") && !svg.contains("<text"));
-    assert!(!svg.contains("aria-label=\"sweep"), "the title is left out");
+    assert!(svg.contains("width=\"174.00mm\"") && svg.contains(">Epsilon</text>"));
+    assert!(!svg.contains(">sweep"), "the title is left out");
+    assert!(!files[0].with_extension("caption.txt").exists());
     // Too narrow for two panels side by side, it has them below each other.
     let narrow = Drawing {
         look: Look {
@@ -86,8 +82,8 @@ fn a_figure_has_the_size_that_is_asked_for() {
     let [narrow, wide] =
         [&narrow, &drawing].map(|drawing| png_size(&fs::read(&draw_sweep(&dir, drawing).unwrap()[1]).unwrap()));
     assert!(narrow.0 < wide.0 / 2 && narrow.1 > wide.1, "{narrow:?} {wide:?}");
-    // 42 pixels stand for 8 points, so that 174 mm are this many.
-    let width = (174.0 / 25.4 * 72.0 * 42.0 / 8.0_f64) as u32;
+    // 44 pixels stand for 8 points, so that 174 mm are this many.
+    let width = (174.0 / 25.4 * 72.0 * 44.0 / 8.0_f64) as u32;
     assert_eq!(png_size(&fs::read(&files[1]).unwrap()).0, width);
     let pdf = fs::read(&files[2]).unwrap();
     let text = String::from_utf8_lossy(&pdf);
@@ -96,6 +92,83 @@ fn a_figure_has_the_size_that_is_asked_for() {
         "{text:.400}"
     );
     assert_eq!(fs::read(&draw_sweep(&dir, &drawing).unwrap()[2]).unwrap(), pdf);
+}
+
+/// The rows of panels, so many each, of a figure of so many.
+fn rows(n_panels: usize, width_mm: Option<f64>, font_pt: Option<f64>) -> (f64, usize, usize) {
+    let panel = Panel::Lines(crate::figure::Lines {
+        x: crate::figure::Axis::rounds(),
+        y: crate::figure::Axis::new("Accuracy", Default::default()),
+        series: vec![crate::figure::Series::new(
+            "",
+            crate::figure::Role::Data(0),
+            vec![(1.0, 2.0), (2.0, 3.0)],
+        )],
+    });
+    let figure = Figure {
+        panels: vec![panel; n_panels],
+        ..Figure::default()
+    };
+    let look = Look {
+        width_mm,
+        font_pt,
+        ..Look::default()
+    };
+    let scene = draw::lay_out(&figure, &look);
+    let boxes = text_boxes(&scene);
+    let labels = boxes.iter().filter(|text| text.4 == "Round");
+    let mut tops: Vec<i64> = labels.map(|text| text.1 as i64).collect();
+    let in_first = tops.iter().filter(|top| **top == tops[0]).count();
+    tops.dedup();
+    (scene.width_mm.round(), tops.len(), in_first)
+}
+
+/// As wide as a column or as the page of a journal, and at most three panels in a row.
+#[test]
+fn panels_fill_the_width_of_a_column_or_of_a_page() {
+    let usual: Vec<_> = (1..=7).map(|n| rows(n, None, None)).collect();
+    let page = |n_rows, n_columns| (174.0, n_rows, n_columns);
+    let expected = [
+        (84.0, 1, 1),
+        page(1, 2),
+        page(1, 3),
+        page(2, 2),
+        page(2, 3),
+        page(2, 3),
+        page(3, 3),
+    ];
+    assert_eq!(usual, expected);
+    for n in 1..=4 {
+        assert_eq!(rows(n, Some(84.0), None), (84.0, n, 1), "{n} below each other");
+    }
+    // Two and one would leave a quarter empty.
+    assert_eq!(rows(3, Some(120.0), None), (120.0, 3, 1));
+    assert_eq!(rows(4, Some(120.0), None), (120.0, 2, 2));
+    // Larger text takes more room.
+    assert_eq!(rows(3, Some(174.0), Some(9.0)), (174.0, 3, 1));
+}
+
+/// Six points is what journals ask for.
+#[test]
+fn text_is_at_least_six_points_high() {
+    let temp = TempDir::new();
+    synthetic::sweep_models(&temp.join("s")).unwrap();
+    for figure in crate::sweep::figures(&SweepDir::open(&temp.join("s")).unwrap()) {
+        for width_mm in [None, Some(84.0)] {
+            let look = Look {
+                width_mm,
+                ..Look::default()
+            };
+            let scene = draw::lay_out(&figure, &look);
+            let points = scene.width_mm / 25.4 * 72.0 / f64::from(scene.width);
+            let size = |shape: &Shape| match shape {
+                Shape::Text { size, .. } => *size * points,
+                _ => f64::INFINITY,
+            };
+            let least = scene.shapes.iter().map(size).fold(f64::INFINITY, f64::min);
+            assert!((5.99..7.0).contains(&least), "{least} points in {}", figure.name);
+        }
+    }
 }
 
 #[test]
@@ -132,7 +205,7 @@ fn sizes_that_nobody_could_read_or_draw_are_refused() {
     assert_eq!(size(None, None, None), Ok(()));
     assert_eq!(size(Some(84.0), Some(40.0), Some(8.0)), Ok(()));
     let narrow = size(Some(20.0), None, Some(8.0)).unwrap_err();
-    assert!(narrow.contains("in 20 mm; make figures 44 mm wide"), "{narrow}");
+    assert!(narrow.contains("in 20 mm; make figures 42 mm wide"), "{narrow}");
     assert!(size(None, None, Some(30.0)).is_err());
     for (width, height) in [(Some(2000.0), None), (None, Some(2000.0))] {
         let large = size(width, height, Some(1.0)).unwrap_err();

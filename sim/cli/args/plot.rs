@@ -31,18 +31,21 @@ pub(crate) struct PlotArgs {
     /// Logarithmic axes [default: where values span decades]
     #[arg(long, value_enum, value_name = "AXES")]
     pub(crate) log: Option<LogArg>,
-    /// Width of a printed figure in millimetres [default: 85 per panel]
+    /// Width of a printed figure in millimetres [default: 84, 174 for several panels]
     #[arg(long, value_name = "MM", value_parser = print_size)]
     pub(crate) width: Option<f64>,
-    /// Height of the plotting area in millimetres [default: 0.45 of a panel's width]
+    /// Height of the plotting area in millimetres [default: at least 33]
     #[arg(long, value_name = "MM", value_parser = print_size)]
     pub(crate) height: Option<f64>,
-    /// Font size in points [default: 6.3]
+    /// Font size in points [default: 6.6]
     #[arg(long, value_name = "PT", value_parser = print_size)]
     pub(crate) font_size: Option<f64>,
     /// Omit titles
     #[arg(long)]
     pub(crate) no_title: bool,
+    /// Write no caption files
+    #[arg(long)]
+    pub(crate) no_caption: bool,
     /// Write PDF files as well
     #[arg(long)]
     pub(crate) pdf: bool,
