@@ -51,7 +51,7 @@ const fn of_both(name: &'static str, about: &'static str) -> KnownFigure {
     KnownFigure { name, of, about }
 }
 
-pub const FIGURES: [KnownFigure; 31] = [
+pub const FIGURES: [KnownFigure; 32] = [
     of_run(
         "messages-by-round",
         "Messages sent per round, by kind, with the theoretical number where there is one.",
@@ -145,7 +145,11 @@ pub const FIGURES: [KnownFigure; 31] = [
     ),
     of_sweep(
         "headline",
-        "The numbers of the card's headline over the axes, with 95 % intervals over seeds; `messages-and-bytes` where it has none.",
+        "The numbers of the card's headline over the axes, with 95 % intervals over seeds, and residuals where there is a theory; `messages-and-bytes` where it has none.",
+    ),
+    of_sweep(
+        "privacy-utility",
+        "What an attacker reaches against the first score of the headline, a path along the numeric axis for each arm.",
     ),
     of_sweep(
         "scatter",

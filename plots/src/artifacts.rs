@@ -163,10 +163,13 @@ fn matrices(run: &RunDir, arm: &str) -> Result<Vec<Panel>, ReadError> {
             continue;
         };
         if (2..=MOST_CELLS).contains(&n) {
+            let labels: Vec<String> = (1..=n).map(|row| row.to_string()).collect();
             panels.push(Panel::Heat(Heat {
                 title: titled(if metric.is_empty() { "received" } else { "" }, metric, arm),
-                labels: (1..=n).map(|row| row.to_string()).collect(),
+                rows: labels.clone(),
+                columns: labels,
                 values,
+                ..Heat::default()
             }));
         }
     }
@@ -208,10 +211,13 @@ fn linked(text: &str) -> Option<Heat> {
     for ((from, to), carried) in from.iter().zip(&to).zip(&carried) {
         values[from * n + to] += carried / size;
     }
+    let labels: Vec<String> = (0..n).map(|client| client.to_string()).collect();
     Some(Heat {
         title: format!("{unit} of payload that arrived"),
-        labels: (0..n).map(|client| client.to_string()).collect(),
+        rows: labels.clone(),
+        columns: labels,
         values,
+        ..Heat::default()
     })
 }
 
@@ -282,7 +288,7 @@ mod tests {
         let table = |rows: &str| linked(&format!("from,to,models,payload_bytes\n{rows}"));
         let heat = table("0,2,3,1500\n2,0,1,500\n").unwrap();
         assert_eq!(heat.values, [0.0, 0.0, 1.5, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0]);
-        assert!(heat.title.starts_with("kB ") && heat.labels == ["0", "1", "2"]);
+        assert!(heat.title.starts_with("kB ") && heat.rows == ["0", "1", "2"]);
         for other in [
             "",
             "0,64,1,1\n",

@@ -4,7 +4,7 @@ use crate::Drawing;
 use crate::about::{About, Source};
 use crate::draw::letter;
 use crate::figure::{Figure, Panel};
-use crate::names::capital;
+use crate::names::{capital, small_list};
 use folkmoot_metrics::shell::quoted;
 use folkmoot_metrics::term::small;
 use folkmoot_metrics::words::visible;
@@ -122,21 +122,13 @@ fn panels(figure: &Figure) -> String {
     plain.dedup();
     let against = known
         .iter()
-        .map(|(ys, xs)| format!("{} against {}", enumerated(ys), enumerated(xs)));
+        .map(|(ys, xs)| format!("{} against {}", small_list(ys), small_list(xs)));
     let said: Vec<String> = plain
         .into_iter()
         .filter(|what| !what.is_empty())
         .chain(against)
         .collect();
     capital(&said.join("; "))
-}
-
-/// Words as `a, b and c`.
-fn enumerated(words: &[String]) -> String {
-    match words {
-        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
-        _ => words.concat(),
-    }
 }
 
 /// How many runs there are, and of which data.

@@ -18,6 +18,8 @@ use crate::scene::{Anchor, BLACK, GREY, Scene};
 use lines::Naming;
 use style::{AREA, BESIDE, COLUMN_MM, EDGE, GAP, LEAST, LOWEST, PAGE_MM, PANEL, PANEL_MM, POINTS, SMALL, TEXT, TITLE};
 
+/// The lines that a note has at most.
+const NOTE_LINES: usize = 6;
 /// How many curves or rows a panel shows at most: more could not be told apart, nor printed.
 const MOST: usize = 40;
 
@@ -215,7 +217,15 @@ pub(crate) fn lay_out(figure: &Figure, look: &Look) -> Scene {
     if panels.iter().any(left_out) {
         notes.push("Zeros have no place on a logarithmic axis and are left out.".to_owned());
     }
-    for line in notes.iter().flat_map(|note| wrap(note, SMALL, width - 2.0 * EDGE, 2)) {
+    for panel in &mut panels {
+        if let Panel::Bars(bars) = panel {
+            notes.extend(bars::without_far_references(bars));
+        }
+    }
+    for line in notes
+        .iter()
+        .flat_map(|note| wrap(note, SMALL, width - 2.0 * EDGE, NOTE_LINES))
+    {
         scene.text((EDGE, y + SMALL * LEADING / 2.0), Anchor::Start, SMALL, GREY, line);
         y += SMALL * LEADING;
     }

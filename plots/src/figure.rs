@@ -62,14 +62,17 @@ pub(crate) struct Span {
     pub(crate) to: f64,
 }
 
-/// A square matrix as cells whose shade is their value.
-#[derive(Clone, Debug)]
+/// A matrix as cells whose shade is their value.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Heat {
     pub(crate) title: String,
-    /// One per row and column.
-    pub(crate) labels: Vec<String>,
-    /// Row-major, of shape `(n, n)`.
+    pub(crate) rows: Vec<String>,
+    pub(crate) columns: Vec<String>,
+    /// Row-major.
     pub(crate) values: Vec<f64>,
+    /// What is written into cells with room for it instead of the value, row-major; empty where
+    /// there is nothing else.
+    pub(crate) texts: Vec<String>,
 }
 
 /// Clients side by side: a column of each has its labels as cells, and its size and edges as bars
@@ -188,6 +191,8 @@ pub(crate) struct Series {
     /// Grey, since others are to be seen before it.
     pub(crate) is_faint: bool,
     pub(crate) path: Path,
+    /// What is written beside points, in their order; empty where nothing is.
+    pub(crate) marks: Vec<String>,
 }
 
 /// How the points of a series are shown.
@@ -216,6 +221,7 @@ impl Series {
             across: Vec::new(),
             is_faint: false,
             path: Path::Joined,
+            marks: Vec::new(),
         }
     }
 }

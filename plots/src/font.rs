@@ -114,7 +114,7 @@ pub(crate) fn fit(text: &str, size: f64, limit: f64) -> String {
 /// if need be.
 pub(crate) fn wrap(text: &str, size: f64, limit: f64, max_lines: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in &unbroken(text) {
         let full = lines.len() >= max_lines;
         match lines.last_mut() {
             Some(line) if full || width(&format!("{line} {word}"), size) <= limit => {
@@ -127,9 +127,33 @@ pub(crate) fn wrap(text: &str, size: f64, limit: f64, max_lines: usize) -> Vec<S
     lines.iter().map(|line| fit(line, size, limit)).collect()
 }
 
+/// The words of a text; a number, its half-width and its unit are one.
+fn unbroken(text: &str) -> Vec<String> {
+    const UNITS: [&str; 10] = ["%", "s", "ms", "min", "h", "B", "kB", "MB", "GB", "points"];
+    let mut words: Vec<String> = Vec::new();
+    let ends_in_digit = |word: &String| word.ends_with(|c: char| c.is_ascii_digit());
+    for word in text.split_whitespace() {
+        let bare = word.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '%');
+        match words.last_mut() {
+            Some(last) if word == "±" || last.ends_with('±') || (UNITS.contains(&bare) && ends_in_digit(last)) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_is_not_parted_from_its_unit() {
+        let words = unbroken("lower (−2.9 ± 0.5 s); its 95 % interval, 3 s");
+        assert_eq!(words, ["lower", "(−2.9 ± 0.5 s);", "its", "95 %", "interval,", "3 s"]);
+    }
 
     #[test]
     fn a_text_that_fits_is_left_alone_and_one_that_does_not_ends_in_an_ellipsis() {

@@ -38,12 +38,14 @@ mod draw;
 mod figure;
 mod font;
 mod interval;
+mod multiples;
 mod names;
 mod pdf;
 mod png;
 mod profile;
 mod raster;
 mod render;
+mod residuals;
 mod run;
 mod scale;
 mod scene;
@@ -361,7 +363,8 @@ impl Drawing {
                 of_card => of_card,
             },
         };
-        self.adapted(chosen).map_err(PlotError::Size)
+        let adapted = self.adapted(chosen).map_err(PlotError::Size)?;
+        Ok(adapted.into_iter().map(multiples::spread_out).collect())
     }
 }
 

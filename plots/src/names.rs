@@ -62,6 +62,14 @@ pub(crate) fn si(x: f64) -> String {
     }
 }
 
+/// Words as `a, b and c`.
+pub(crate) fn small_list(words: &[String]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => words.concat(),
+    }
+}
+
 /// A text with a capital letter.
 pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
@@ -168,6 +176,16 @@ impl Units<'_> {
             Some(Better::Lower) => "↓",
             None => "",
         }
+    }
+
+    /// Whether a metric is what an attacker reaches.
+    pub(crate) fn is_attack(self, name: &str) -> bool {
+        self.1.get(base(name)).is_some_and(|term| term.attack.is_some())
+    }
+
+    /// What an attacker reaches who guesses blindly, if a metric is what one reaches.
+    pub(crate) fn blind(self, name: &str) -> Option<f64> {
+        self.1.get(base(name))?.attack?.blind
     }
 
     /// A metric or a field of a scenario in words, and its unit: `payload_bytes` is "Payload

@@ -2,6 +2,8 @@
 //! seeds.
 
 mod axis;
+mod matrix;
+mod privacy;
 mod rows;
 mod runs;
 mod view;
@@ -16,22 +18,25 @@ use crate::figure::{Axis, Figure, Lines, Panel, Path, Role, Series};
 use crate::interval::{bounded, over_seeds};
 use crate::names::{Unit, capital, file_part, minus, point};
 use crate::profile;
+use crate::residuals::with_residuals;
 use crate::scene::MAX_CURVES;
 use folkmoot_metrics::estimate::FEW;
 use folkmoot_metrics::findings;
 use folkmoot_metrics::key::{base, reference_label};
 use folkmoot_metrics::sweep_dir::PointRow;
+use folkmoot_metrics::term::small;
 use folkmoot_metrics::{Spread, SweepDir};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What answers most questions: arms over time and bytes, what a target took, the headline, curves
 /// within runs, and what runs left.
-pub(crate) const USUAL: [&str; 10] = [
+pub(crate) const USUAL: [&str; 11] = [
     "curves-*",
     "target-*",
     "headline",
     "messages-and-bytes",
+    "privacy-utility",
     "scatter",
     "by-*",
     "map",
@@ -74,11 +79,24 @@ pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
         let of_part = |(above, part): &(String, View<'_>)| Some(above_it(part.panel(metric)?, above));
         parts.iter().filter_map(of_part).collect::<Vec<Panel>>()
     };
+    let paths = if complete { view.privacy(&headline) } else { Vec::new() };
     let panels: Vec<Panel> = headline.into_iter().filter(|_| complete).flat_map(of).collect();
     if !panels.is_empty() {
         let (panels, alike) = apart(panels);
-        let mut figure = view.figure(name, "", panels);
+        let mut figure = view.figure(name, "", with_residuals(panels));
         figure.notes.extend(alike);
+        figures.push(figure);
+    }
+    if !paths.is_empty() {
+        let mut figure = view.figure(
+            "privacy-utility",
+            "what an attacker reaches against what is learned",
+            paths,
+        );
+        figure.notes.extend(
+            view.numeric
+                .then(|| format!("Beside points: {}.", small(&view.x_axis().label))),
+        );
         figures.push(figure);
     }
     figures.extend(scatter.map(|panel| view.figure("scatter", "", vec![panel])));
@@ -103,7 +121,7 @@ pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
             figures.push(view.figure(
                 &format!("sweep-{}", file_part(metric)),
                 &view.units().words(metric).0,
-                vec![panel],
+                with_residuals(vec![panel]),
             ));
         }
     }
@@ -302,7 +320,8 @@ impl<'a> View<'a> {
             if self.numeric {
                 self.lines(metric)
             } else {
-                self.bars(metric)
+                let denser = self.matrix(metric).or_else(|| self.slopes(metric));
+                denser.unwrap_or_else(|| self.bars(metric))
             }
         };
         seen.then(panel)

@@ -30,6 +30,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     synthetic::sweep_words(&out.join("sweep-words"))?;
     synthetic::sweep_sets(&out.join("sweep-sets"))?;
     synthetic::sweep_models(&out.join("sweep-models"))?;
+    synthetic::sweep_defences(&out.join("sweep-defences"))?;
+    synthetic::sweep_edges(&out.join("sweep-edges"))?;
+    synthetic::sweep_frontier(&out.join("sweep-frontier"))?;
     for name in ["sweep-numbers", "sweep-decades", "sweep-words", "sweep-models"] {
         draw_sweep(&out.join(name), &Drawing::all())?;
     }

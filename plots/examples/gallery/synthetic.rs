@@ -3,6 +3,7 @@
 use folkmoot_metrics::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow};
 use folkmoot_metrics::run_dir::Manifest;
 use folkmoot_metrics::sweep_dir::{Axis, SweepManifest, SweepWriter};
+use folkmoot_metrics::term::Term;
 use folkmoot_metrics::{Direction, RunResult, RunWriter, Unit, WriteError};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -251,11 +252,23 @@ pub(crate) fn write_sweep(
         let result = RunResult {
             summary,
             units: UNITS.iter().map(|(name, unit)| ((*name).to_owned(), *unit)).collect(),
+            terms: terms().map(|term| (term.name.to_string(), term.meaning())).into(),
             ..RunResult::default()
         };
         RunWriter::create(&writer.point_path(&point), "Scenario()\n", manifest(name, point.seed))?.finish(&result)?;
     }
     writer.collect().map(|_| ())
+}
+
+/// A score, and what an attacker reaches.
+fn terms() -> [Term; 2] {
+    let of = |name, words, about| Term::new(name, words, Unit::Number, about, "").from(0.0).up_to(1.0);
+    [
+        of("node_f1", "F1 of nodes", "How well nodes are classified.").higher(),
+        of("pair_auc", "ROC AUC of edge inference", "How well edges are inferred.")
+            .lower()
+            .attack_beside(0.5),
+    ]
 }
 
 /// Messages a walk over epsilon, with two predictions, for two variants.
@@ -353,6 +366,64 @@ pub(crate) fn sweep_models(dir: &Path) -> Result<(), WriteError> {
         vec![
             ("similarity_auc", 0.97 - 0.01 * place + jitter),
             ("attack_auc", 0.6 + 0.07 * place - jitter),
+        ]
+    })
+}
+
+/// Defences against attacks: more numbers than rows of points can show.
+pub(crate) fn sweep_defences(dir: &Path) -> Result<(), WriteError> {
+    let axes: [(&str, &[&str]); 2] = [
+        (
+            "defence",
+            &["Mean", "Median", "TrimmedMean(trim: 0.2)", "Krum", "NormClip"],
+        ),
+        ("attack", &["none", "LabelFlip", "SignFlip", "InnerProduct(scale: 2.0)"]),
+    ];
+    write_sweep(dir, "defences", &axes, 5, |values, seed| {
+        let place = (values[0].len() * 3 + values[1].len() * 5) % 11;
+        vec![(
+            "node_f1",
+            0.9 - 0.07 * place as f64 + 0.02 * (noise(seed * 3 + place as u64) - 0.5),
+        )]
+    })
+}
+
+/// Arms with and without edges.
+pub(crate) fn sweep_edges(dir: &Path) -> Result<(), WriteError> {
+    let axes: [(&str, &[&str]); 2] = [
+        ("edges", &["without edges", "with edges"]),
+        ("dataset.name", &["Cora", "Citeseer", "PubMed"]),
+    ];
+    write_sweep(dir, "edges", &axes, 5, |values, seed| {
+        let gain = if values[0] == "with edges" {
+            0.03 * values[1].len() as f64 - 0.1
+        } else {
+            0.0
+        };
+        let base = 0.5 + 0.04 * values[1].len() as f64;
+        vec![(
+            "node_f1",
+            base + gain + 0.02 * (noise(seed * 11 + values[1].len() as u64) - 0.5),
+        )]
+    })
+}
+
+/// What an attacker reaches and what is learned, along epsilon.
+pub(crate) fn sweep_frontier(dir: &Path) -> Result<(), WriteError> {
+    let axes: [(&str, &[&str]); 2] = [
+        ("strategy.epsilon", &["0.5", "1", "2", "4", "8"]),
+        ("strategy.encoder", &["AsPublished", "Calibrated", "RandomisedResponse"]),
+    ];
+    write_sweep(dir, "frontier", &axes, 3, |values, seed| {
+        let epsilon: f64 = values[0].parse().unwrap_or(1.0);
+        let kind = values[1].len() as f64;
+        let jitter = 0.01 * (noise(seed * 17 + kind as u64) - 0.5);
+        vec![
+            ("node_f1", 0.7 - 0.3 / (1.0 + epsilon) - 0.01 * kind + jitter),
+            (
+                "pair_auc",
+                0.55 + 0.45 * epsilon / (1.0 + epsilon) - 0.005 * kind - jitter,
+            ),
         ]
     })
 }

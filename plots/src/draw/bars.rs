@@ -8,6 +8,7 @@ use crate::font::{fit, width, wrap};
 use crate::names::value_text;
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, Color, FAINT, GREY, Point, Scene, WHITE};
+use folkmoot_metrics::term::small;
 use std::collections::BTreeSet;
 
 /// The height of one bar.
@@ -17,6 +18,13 @@ const APART: f64 = 34.0;
 /// The height of a line of a row's label over its size: tighter than text, so that the label holds
 /// together.
 const LINE: f64 = 1.1;
+/// The share of a panel that labels of rows may take.
+const LABELS: f64 = 0.34;
+/// The share of a panel that the area between the axes has at least.
+const PLOT: f64 = 0.3;
+/// Points that take less than this share of their axis, because of references far from them, could
+/// not be told apart.
+const CROWDED: f64 = 0.35;
 /// What single seeds say.
 const SEED: Color = Color(140, 140, 140);
 
@@ -45,7 +53,7 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point, with_legend: b
         };
         scale = Scale::fit(&axis, &values, 5);
     }
-    let room = scene.panel * 0.34;
+    let room = scene.panel * LABELS;
     let labels: Vec<Vec<String>> = bars.rows.iter().map(|row| wrap(&row.label, TEXT, room, 2)).collect();
     let left = origin.0
         + EDGE
@@ -55,6 +63,7 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point, with_legend: b
             .map(|text| width(text, TEXT))
             .fold(0.0, f64::max)
         + GAP;
+    let room = (scene.panel * (1.0 - PLOT) - (left - origin.0)).max(room);
     let texts: Vec<Vec<String>> = bars.rows.iter().map(|row| side_texts(bars, row, room)).collect();
     let widest = texts
         .iter()
@@ -158,6 +167,44 @@ pub(super) fn with_common_references(panels: &mut [Panel]) -> Option<Bars> {
         [Panel::Bars(first), _, ..] if !names.is_empty() => Some(first.clone()),
         _ => None,
     }
+}
+
+/// Leaves out references of points that lie far below or above them all, but for the nearest of
+/// them; returns what is said of those that are gone.
+pub(super) fn without_far_references(bars: &mut Bars) -> Option<String> {
+    let all = || bars.rows.iter().flat_map(|row| &row.bars);
+    let measured = all().flat_map(|bar| {
+        let interval = bar.interval.into_iter().flat_map(|(lo, hi)| [lo, hi]);
+        bar.value.into_iter().chain(bar.dots.iter().copied()).chain(interval)
+    });
+    let (lo, hi) = (measured.filter(|value| value.is_finite()))
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x), hi.max(x)));
+    // How far a reference is from the points.
+    let away = |value: f64| (lo - value).max(value - hi).max(0.0);
+    let mut common: Vec<(usize, f64)> = (0..bars.references.len())
+        .filter_map(|index| Some((index, bars.common(index)?)))
+        .collect();
+    common.sort_by(|a, b| away(a.1).total_cmp(&away(b.1)));
+    let is_far = |(_, value): &(usize, f64)| hi - lo < CROWDED * (hi - lo + away(*value));
+    let far: Vec<(usize, f64)> = common.into_iter().skip(1).filter(is_far).collect();
+    if far.is_empty() || !bars.points {
+        return None;
+    }
+    let text =
+        |(index, value): &(usize, f64)| format!("{} {}", bars.references[*index], value_text(bars.x.unit, *value));
+    let said: Vec<String> = far.iter().map(text).collect();
+    let is_kept = |index: usize| far.iter().all(|(gone, _)| *gone != index);
+    let mut index = 0..;
+    bars.references.retain(|_| index.next().is_some_and(is_kept));
+    for bar in bars.rows.iter_mut().flat_map(|row| &mut row.bars) {
+        let mut index = 0..;
+        bar.references.retain(|_| index.next().is_some_and(is_kept));
+    }
+    Some(format!(
+        "Off the axis of {}: {}.",
+        small(&bars.x.label),
+        said.join(", ")
+    ))
 }
 
 /// What stands behind a row: its remark, or each bar's value.

@@ -1,19 +1,19 @@
-//! A panel of a square matrix: a cell for every value, darker for larger ones.
+//! A panel of a matrix: a cell for every value, darker for larger ones.
 
-use super::style::{EDGE, GAP, PANEL, SMALL, TEXT};
+use super::style::{EDGE, GAP, SMALL, TEXT};
 use crate::figure::Heat;
-use crate::font::{LEADING, fit, width};
+use crate::font::{LEADING, fit, width, wrap};
 use crate::names::{rounded, short};
 use crate::scene::{Anchor, BLACK, Color, Point, Scene, WHITE};
 
-/// The side of the matrix.
+/// The width of a matrix at most.
 const SIDE: f64 = 900.0;
 /// The side of the scale beside it.
 const BAR: f64 = 50.0;
+/// The height of a cell in which a value is written.
+const TALLEST: f64 = 90.0;
 /// With more rows than this, cells have no room for their values.
 const MOST_WRITTEN: usize = 10;
-/// With more rows than this, every row cannot have its label.
-const MOST_LABELLED: usize = 24;
 
 /// From near white to dark blue, for a share in 0..=1: even in lightness, so it reads without
 /// colour.
@@ -24,84 +24,87 @@ pub(super) fn shade(share: f64) -> Color {
 
 /// Draws the panel at `origin` and returns its height.
 pub(super) fn draw(scene: &mut Scene, heat: &Heat, origin: Point) -> f64 {
-    let n = heat.labels.len();
+    let (n_rows, n_columns) = (heat.rows.len(), heat.columns.len());
     let finite = || heat.values.iter().copied().filter(|value| value.is_finite());
     let (lo, hi) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x), hi.max(x)));
     let share = |value: f64| if hi > lo { (value - lo) / (hi - lo) } else { 0.0 };
-    let title = fit(&heat.title, TEXT, scene.panel - 2.0 * EDGE);
-    scene.text(
-        (origin.0 + EDGE, origin.1 + TEXT * LEADING / 2.0),
-        Anchor::Start,
-        TEXT,
-        BLACK,
-        title,
-    );
-    let top = origin.1 + TEXT * LEADING + GAP;
-    let is_labelled = n <= MOST_LABELLED;
-    let widest = heat
-        .labels
-        .iter()
-        .map(|label| width(label, SMALL))
-        .fold(0.0, f64::max)
-        .min(scene.panel * 0.25);
-    let left = origin.0 + EDGE + if is_labelled { widest + GAP } else { 0.0 };
-    let side = SIDE * (scene.panel / PANEL).min(1.0);
-    let cell = side / n as f64;
+    let mut top = origin.1;
+    for line in wrap(&heat.title, TEXT, scene.panel - 2.0 * EDGE, 2) {
+        let at = (origin.0 + EDGE, top + TEXT * LEADING / 2.0);
+        scene.text(at, Anchor::Start, TEXT, BLACK, line);
+        top += TEXT * LEADING;
+    }
+    top += GAP;
+    let widest = |labels: &[String]| labels.iter().map(|label| width(label, SMALL)).fold(0.0, f64::max);
+    let most = scene.panel * 0.25;
+    let beside = widest(&heat.rows).min(most);
+    let left = origin.0 + EDGE + beside + GAP;
+    let ends = [hi, f64::midpoint(lo, hi), lo].map(|value| rounded(value, 3));
+    let beyond = 4.0 * GAP + BAR + ends.iter().map(|text| width(text, TEXT)).fold(0.0, f64::max);
+    let across = SIDE.min(origin.0 + scene.panel - EDGE - beyond - left);
+    let cell = match n_rows == n_columns && n_rows > MOST_WRITTEN {
+        true => (across / n_columns as f64, across / n_rows as f64),
+        false => {
+            let wide = across / n_columns as f64;
+            (wide, wide.min(TALLEST))
+        }
+    };
+    let down = cell.1 * n_rows as f64;
     for (at, &value) in heat.values.iter().enumerate().filter(|(_, value)| value.is_finite()) {
-        let (x, y) = (left + (at % n) as f64 * cell, top + (at / n) as f64 * cell);
-        scene.rect((x, y), (x + cell, y + cell), shade(share(value)));
-        if n <= MOST_WRITTEN {
+        let (x, y) = (
+            left + (at % n_columns) as f64 * cell.0,
+            top + (at / n_columns) as f64 * cell.1,
+        );
+        scene.rect((x, y), (x + cell.0, y + cell.1), shade(share(value)));
+        let room = cell.0 * 0.95;
+        let whole = heat.texts.get(at).filter(|text| width(text, SMALL) <= room).cloned();
+        let text = whole.or_else(|| written(value, lo.abs().max(hi.abs()), SMALL, room));
+        if let Some(text) = text.filter(|_| cell.1 > SMALL) {
             let color = if share(value) > 0.5 { WHITE } else { BLACK };
-            let size = SMALL.min(cell * 0.3);
-            scene.text(
-                (x + cell / 2.0, y + cell / 2.0),
-                Anchor::Middle,
-                size,
-                color,
-                written(value, lo.abs().max(hi.abs()), size, cell * 0.95),
-            );
+            let at = (x + cell.0 / 2.0, y + cell.1 / 2.0);
+            scene.text(at, Anchor::Middle, SMALL, color, text);
         }
     }
-    scene.frame((left, top), (left + side, top + side), BLACK, 3.0);
-    let mut bottom = top + side;
-    if is_labelled {
-        let size = SMALL.min(cell * 0.8);
-        for (i, label) in heat.labels.iter().enumerate() {
-            let y = top + (i as f64 + 0.5) * cell;
-            scene.text((left - GAP, y), Anchor::End, size, BLACK, fit(label, size, widest));
-            let x = left + (i as f64 + 0.5) * cell;
-            scene.text(
-                (x, bottom + GAP + size / 2.0),
-                Anchor::Middle,
-                size,
-                BLACK,
-                fit(label, size, cell * 0.95),
-            );
+    scene.frame((left, top), (left + across, top + down), BLACK, 3.0);
+    // Labels are as large as other small text; where cells are smaller, some have none.
+    for (row, label) in heat.rows.iter().enumerate().step_by((SMALL / cell.1).ceil() as usize) {
+        let at = (left - GAP, top + (row as f64 + 0.5) * cell.1);
+        scene.text(at, Anchor::End, SMALL, BLACK, fit(label, SMALL, beside));
+    }
+    let is_upright = widest(&heat.columns) > cell.0 * 0.95 && n_columns <= MOST_WRITTEN;
+    let (every, below) = match is_upright {
+        true => (1, widest(&heat.columns).min(most)),
+        false => ((widest(&heat.columns) * 1.2 / cell.0).ceil().max(1.0) as usize, SMALL),
+    };
+    for (column, label) in heat.columns.iter().enumerate().step_by(every) {
+        let x = left + (column as f64 + 0.5) * cell.0;
+        let y = top + down + GAP;
+        if is_upright {
+            let label = fit(label, SMALL, below);
+            scene.text_upwards((x, y + width(&label, SMALL) / 2.0), SMALL, label);
+        } else {
+            scene.text((x, y + SMALL / 2.0), Anchor::Middle, SMALL, BLACK, label.clone());
         }
-        bottom += GAP + size * LEADING;
     }
     if hi >= lo {
-        scale(scene, (left + side + 3.0 * GAP, top), (lo, hi), side);
+        scale(scene, (left + across + 3.0 * GAP, top), ends, down);
     }
-    bottom + GAP - origin.1
+    top + down + 2.0 * GAP + below * LEADING - origin.1
 }
 
 /// A value with as many digits as `room` has space for, up to four; 0 for what rounding left beside
-/// values up to `largest`.
-fn written(value: f64, largest: f64, size: f64, room: f64) -> String {
+/// values up to `largest`. Nothing where there is room for none.
+fn written(value: f64, largest: f64, size: f64, room: f64) -> Option<String> {
     const ROUNDING: f64 = 1e-12;
-    if value.abs() <= ROUNDING * largest {
-        return short(0.0);
-    }
-    let fitting = (2..=4)
-        .rev()
-        .map(|n_digits| rounded(value, n_digits))
-        .find(|text| width(text, size) <= room);
-    fitting.unwrap_or_else(|| rounded(value, 1))
+    let texts: Vec<String> = match value.abs() <= ROUNDING * largest {
+        true => vec![short(0.0)],
+        false => (1..=4).rev().map(|n_digits| rounded(value, n_digits)).collect(),
+    };
+    texts.into_iter().find(|text| width(text, size) <= room)
 }
 
 /// The scale: shades from the largest value down to the smallest.
-fn scale(scene: &mut Scene, (left, top): Point, (lo, hi): (f64, f64), side: f64) {
+fn scale(scene: &mut Scene, (left, top): Point, ends: [String; 3], side: f64) {
     const STEPS: usize = 60;
     let step = side / STEPS as f64;
     for i in 0..STEPS {
@@ -110,12 +113,9 @@ fn scale(scene: &mut Scene, (left, top): Point, (lo, hi): (f64, f64), side: f64)
         scene.rect((left, y), (left + BAR, y + step), shade(share));
     }
     scene.frame((left, top), (left + BAR, top + side), BLACK, 3.0);
-    for (value, y) in [
-        (hi, top + TEXT / 2.0),
-        (f64::midpoint(lo, hi), top + side / 2.0),
-        (lo, top + side - TEXT / 2.0),
-    ] {
-        scene.text((left + BAR + GAP, y), Anchor::Start, TEXT, BLACK, short(value));
+    let places = [top + TEXT / 2.0, top + side / 2.0, top + side - TEXT / 2.0];
+    for (text, y) in ends.into_iter().zip(places) {
+        scene.text((left + BAR + GAP, y), Anchor::Start, TEXT, BLACK, text);
     }
 }
 
@@ -126,12 +126,17 @@ mod tests {
     #[test]
     fn cells_hold_as_many_digits_as_they_have_room_for() {
         let room = |text: &str| width(text, SMALL);
-        assert_eq!(written(0.000_181_9, 0.005, SMALL, room("0.0001819")), "0.0001819");
-        assert_eq!(written(0.000_181_9, 0.005, SMALL, room("0.00018")), "0.00018");
-        assert_eq!(written(0.000_181_9, 0.005, SMALL, 0.0), "0.0002");
-        assert_eq!(written(-0.000_018_19, 0.005, SMALL, room("−1.8e−5")), "−1.8e−5");
-        assert_eq!(written(8.88e-16, 0.4, SMALL, 1e9), "0");
-        assert_eq!(written(0.0, 0.0, SMALL, 1e9), "0");
-        assert_eq!(written(13.0, 13.0, SMALL, 1e9), "13");
+        let cases = [
+            (0.000_181_9, 0.005, room("0.0001819"), Some("0.0001819")),
+            (0.000_181_9, 0.005, room("0.00018"), Some("0.00018")),
+            (0.000_181_9, 0.005, 0.0, None),
+            (-0.000_018_19, 0.005, room("−1.8e−5"), Some("−1.8e−5")),
+            (8.88e-16, 0.4, 1e9, Some("0")),
+            (0.0, 0.0, 1e9, Some("0")),
+            (13.0, 13.0, 1e9, Some("13")),
+        ];
+        for (value, largest, room, expected) in cases {
+            assert_eq!(written(value, largest, SMALL, room).as_deref(), expected);
+        }
     }
 }

@@ -136,8 +136,11 @@ pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, naming: Nami
         .and_then(|(goal, name)| Some((name, area.y_place(*goal)?)))
     {
         scene.dashed(&[(left, y), (right, y)], GOAL_DASH, BLACK, THEORY_WIDTH);
-        let at = (left + GAP, y - SMALL * 0.7);
-        scene.text(at, Anchor::Start, SMALL, GREY, name.clone());
+        let is_high = y - top < SMALL * 1.4;
+        let at = (left + GAP, y + if is_high { SMALL * 0.7 } else { -SMALL * 0.7 });
+        if !name.is_empty() {
+            scene.text(at, Anchor::Start, SMALL, GREY, name.clone());
+        }
     }
     // Theory over the curves, so that a perfect match shows both; markers over all.
     let (data, theory): (Vec<&Series>, Vec<&Series>) = lines
@@ -147,6 +150,7 @@ pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, naming: Nami
     data.iter().chain(&theory).for_each(|series| area.curve(scene, series));
     let mut taken = Vec::new();
     data.iter().for_each(|series| area.markers(scene, series, &mut taken));
+    area.marks(scene, &lines.series);
     if naming == Naming::Ends {
         area.names(scene, &lines.series);
     }
@@ -340,6 +344,34 @@ impl Area<'_> {
             scene.line(vec![lo, hi], color, THEORY_WIDTH);
             for (x, y) in [lo, hi] {
                 scene.line(vec![(x, y - MARKER), (x, y + MARKER)], color, THEORY_WIDTH);
+            }
+        }
+    }
+
+    /// What stands beside points, where it hides no other such text.
+    fn marks(&self, scene: &mut Scene, all: &[Series]) {
+        let mut taken: Vec<[f64; 4]> = Vec::new();
+        for series in all {
+            let color = if series.is_faint { GREY } else { stroke(series).0 };
+            for (point, mark) in series.points.iter().zip(&series.marks) {
+                let Some((x, y)) = self.place(*point) else { continue };
+                let long = width(mark, SMALL);
+                let places = [(x + MARKER * 1.5, y - SMALL * 0.6), (x + MARKER * 1.5, y + SMALL * 0.6)];
+                let free = places.into_iter().find(|&(left, middle)| {
+                    let own = [left, left + long, middle - SMALL / 2.0, middle + SMALL / 2.0];
+                    let is_apart = |other: &[f64; 4]| {
+                        own[1] < other[0] || other[1] < own[0] || own[3] < other[2] || other[3] < own[2]
+                    };
+                    let is_inside = own[1] < self.right && own[2] > self.top && own[3] < self.bottom;
+                    let is_free = is_inside && taken.iter().all(is_apart);
+                    if is_free {
+                        taken.push(own);
+                    }
+                    is_free
+                });
+                if let Some(at) = free {
+                    scene.text(at, Anchor::Start, SMALL, color, mark.clone());
+                }
             }
         }
     }

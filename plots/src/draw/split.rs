@@ -5,7 +5,7 @@ use super::legend::{self, Sample};
 use super::style::{EDGE, GAP, SMALL, TEXT, TICK, data_color};
 use crate::draw::heat::shade;
 use crate::figure::{Axis, Column, Split};
-use crate::font::{LEADING, fit, width};
+use crate::font::{LEADING, fit, width, wrap};
 use crate::names::{Unit, capital, si};
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, GREY, GRID, PALETTE, Point, Scene};
@@ -82,8 +82,12 @@ fn ink(part: usize) -> crate::scene::Color {
 }
 
 fn title(scene: &mut Scene, frame: &Frame<'_>, text: &str, y: f64) -> f64 {
-    scene.text((frame.left, y + TEXT * LEADING / 2.0), Anchor::Start, TEXT, BLACK, text);
-    y + TEXT * LEADING + GAP / 2.0
+    let mut y = y;
+    for line in wrap(text, TEXT, frame.right - frame.left, 2) {
+        scene.text((frame.left, y + TEXT * LEADING / 2.0), Anchor::Start, TEXT, BLACK, line);
+        y += TEXT * LEADING;
+    }
+    y + GAP / 2.0
 }
 
 /// A row of cells for each label, darker for more items; returns where they end.
@@ -101,16 +105,14 @@ fn cells(scene: &mut Scene, split: &Split, frame: &Frame<'_>, widest: f64, y: f6
     );
     let top = title(scene, frame, &text, y);
     let height = (CELLS / split.labels.len() as f64).clamp(CELL.0, CELL.1);
+    // Labels are as large as other small text; where rows are lower, some have none.
+    let every = (SMALL / height).ceil() as usize;
     for (row, label) in split.labels.iter().enumerate() {
         let y = top + height * row as f64;
-        let size = SMALL.min(height * 0.9);
-        scene.text(
-            (frame.left - GAP, y + height / 2.0),
-            Anchor::End,
-            size,
-            BLACK,
-            fit(label, size, widest),
-        );
+        if row.is_multiple_of(every) {
+            let at = (frame.left - GAP, y + height / 2.0);
+            scene.text(at, Anchor::End, SMALL, BLACK, fit(label, SMALL, widest));
+        }
         for (at, column) in split.columns.iter().enumerate() {
             let n = column.items[row];
             if !(n > 0.0 && most > 0.0) {
@@ -122,11 +124,11 @@ fn cells(scene: &mut Scene, split: &Split, frame: &Frame<'_>, widest: f64, y: f6
             scene.rect((x0, y), (x1, y + height), shade(0.06 + 0.94 * share));
             if x1 - x0 >= WRITTEN && height >= SMALL {
                 let color = if share > 0.6 { crate::scene::WHITE } else { BLACK };
-                let text = fit(&si(n.round()), SMALL * 0.9, x1 - x0);
+                let text = fit(&si(n.round()), SMALL, x1 - x0);
                 scene.text(
                     (f64::midpoint(x0, x1), y + height / 2.0),
                     Anchor::Middle,
-                    SMALL * 0.9,
+                    SMALL,
                     color,
                     text,
                 );

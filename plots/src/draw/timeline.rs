@@ -10,7 +10,7 @@ use crate::scene::{Anchor, BLACK, Color, Point, Scene, WHITE};
 use folkmoot_metrics::trace::Slice;
 
 /// The height of a row: what the panel has room for, within these.
-const LEAST: f64 = 36.0;
+const LEAST: f64 = SMALL;
 const MOST: f64 = 64.0;
 /// With more rounds than this, their lines would hide what they divide.
 const MOST_LINES: usize = 60;
@@ -46,13 +46,7 @@ pub(super) fn draw(scene: &mut Scene, timeline: &Timeline, origin: Point) -> f64
     };
     for (row, label) in labels_in_order(timeline).enumerate() {
         let at = (left - GAP, top + pitch * (row as f64 + 0.5));
-        scene.text(
-            at,
-            Anchor::End,
-            SMALL.min(pitch),
-            BLACK,
-            fit(label, SMALL.min(pitch), widest),
-        );
+        scene.text(at, Anchor::End, SMALL, BLACK, fit(label, SMALL, widest));
     }
     let y = x_axis(scene, &scale, (left, top), (right, bottom));
     for (i, round) in timeline.rounds.iter().enumerate() {

@@ -258,3 +258,51 @@ fn bytes_of_few_clients_are_bars_and_of_many_a_distribution() {
     };
     assert_eq!(lines.y.label, "Clients with at most this");
 }
+
+#[test]
+fn kinds_of_figures_follow_what_a_sweep_compares() {
+    let temp = TempDir::new();
+    let figure = |dir: &Path, name: &str, headline: &[&str]| {
+        let mut sweep = SweepDir::open(dir).unwrap();
+        sweep.manifest.headline = headline.iter().map(|name| (*name).to_owned()).collect();
+        let figures = crate::sweep::figures(&sweep);
+        figures.into_iter().find(|figure| figure.name == name).unwrap()
+    };
+    let defences = temp.join("defences");
+    synthetic::sweep_defences(&defences).unwrap();
+    let drawn = figure(&defences, "headline", &["node_f1"]);
+    let Panel::Heat(heat) = &drawn.panels[0] else {
+        panic!("{drawn:?}")
+    };
+    assert_eq!((heat.rows.len(), heat.columns.len(), heat.values.len()), (5, 4, 20));
+    assert!(
+        heat.title == "F1 of nodes ↑" && heat.texts[0].contains(" ± "),
+        "{heat:?}"
+    );
+
+    let edges = temp.join("edges");
+    synthetic::sweep_edges(&edges).unwrap();
+    let drawn = figure(&edges, "headline", &["node_f1"]);
+    let lines = drawn.panels[0].lines().unwrap();
+    let ends: Vec<f64> = lines.series[0].points.iter().map(|(x, _)| *x).collect();
+    assert_eq!((lines.series.len(), ends), (3, vec![0.0, 1.0]));
+    assert_eq!(lines.x.ticks[1].1, "with edges");
+    assert!(drawn.notes[0].contains("whiskers: 95 % interval"), "{:?}", drawn.notes);
+
+    let frontier = temp.join("frontier");
+    synthetic::sweep_frontier(&frontier).unwrap();
+    let drawn = figure(&frontier, "privacy-utility", &["pair_auc", "node_f1"]);
+    let lines = drawn.panels[0].lines().unwrap();
+    assert_eq!(
+        (lines.x.label.as_str(), lines.y.label.as_str()),
+        ("F1 of nodes", "ROC AUC of edge inference")
+    );
+    assert_eq!(lines.y.goal, Some((0.5, "blind guess".to_owned())));
+    assert_eq!(lines.series.len(), 3);
+    assert_eq!(lines.series[0].marks, ["0.5", "1", "2", "4", "8"]);
+    assert!(
+        drawn.notes.contains(&"Beside points: epsilon.".to_owned()),
+        "{:?}",
+        drawn.notes
+    );
+}
