@@ -82,10 +82,19 @@ class Browser:
             sys.exit(f"{expression}: {result['exceptionDetails']}")
         return result["result"].get("value")
 
+    def place(self, element):
+        self.value(f"{element}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+        # What happens on scrolling has happened then.
+        self.value("new Promise(done => requestAnimationFrame(() => setTimeout(done, 30)))")
+        return self.value(f"(r => [r.x + r.width / 2, r.y + r.height / 2])({element}.getBoundingClientRect())")
+
+    def point(self, element):
+        x, y = self.place(element)
+        self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
     def click(self, element):
         """A click as a hand makes it: where the element is, on whatever lies on top there."""
-        self.value(f"{element}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
-        x, y = self.value(f"(r => [r.x + r.width / 2, r.y + r.height / 2])({element}.getBoundingClientRect())")
+        x, y = self.place(element)
         for kind in ["mousePressed", "mouseReleased"]:
             self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
@@ -132,11 +141,39 @@ def sorts(browser, page):
     return len(heads)
 
 
+def points(browser, page):
+    """A place in a figure says its numbers to a pointer; the name of an arm brings it forward and back. Returns how many of both there are."""
+    spots = browser.value("document.querySelectorAll('.spots circle').length")
+    if spots:
+        # Of places that lie on each other the last lies on top.
+        spot = "[...document.querySelectorAll('.spots circle')].at(-1)"
+        said = browser.value(f"{spot}.dataset.said")
+        browser.point(spot)
+        tip = browser.value("(tip => [tip.hidden, tip.textContent])(document.getElementById('tip'))")
+        require(tip == [False, said], page, f"a pointer at {said!r} is told {tip}")
+        browser.ask("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+        require(browser.value("document.getElementById('tip').hidden"), page, "what is said of a place stays")
+    names = browser.value("document.querySelectorAll('figure text[data-arm]').length")
+    if names:
+        name = "document.querySelector('figure text[data-arm]')"
+        dimmed = f"[...{name}.closest('figure').querySelectorAll('[data-arm]')].filter(part => getComputedStyle(part).opacity < 1).length"
+        others = browser.value(
+            f"[...{name}.closest('figure').querySelectorAll('[data-arm]')].filter(part => part.dataset.arm !== {name}.dataset.arm).length"
+        )
+        for expected in [others, 0]:
+            browser.click(name)
+            browser.value("new Promise(done => setTimeout(done, 300))")
+            found = browser.value(dimmed)
+            require(found == expected, page, f"{found} parts of other arms step back, not {expected}")
+    return spots, names
+
+
 def check(browser, page, shots):
     browser.events.clear()
     browser.look(DESK, "light")
     browser.open(page.resolve().as_uri())
     n_sorted = sorts(browser, page)
+    n_spots, n_names = points(browser, page)
     browser.value("scrollTo(0, 0)")
     paper = "getComputedStyle(document.body).backgroundColor"
     day = browser.value(paper)
@@ -165,8 +202,11 @@ def check(browser, page, shots):
             width, room = browser.value("[document.scrollingElement.scrollWidth, document.scrollingElement.clientWidth]")
             require(width <= room, page, f"{width} pixels wide on a {name} of {room}")
             # What a browser takes no note of has no room: each figure has its own.
-            flat = browser.value("[...document.querySelectorAll('.panel svg')].filter(svg => svg.getBoundingClientRect().height < 40).length")
+            flat = browser.value("[...document.querySelectorAll('.panels .panel svg')].filter(svg => svg.getBoundingClientRect().height < 40).length")
             require(flat == 0, page, f"{flat} figures have no height")
+            if name == "phone":
+                cut = browser.value("[...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth + 1).length")
+                require(cut == 0, page, f"{cut} tables are wider than a phone")
             if shots:
                 browser.shot(shots / f"{page.stem}-{name}-{theme}.png")
             heard(browser, page)
@@ -174,7 +214,7 @@ def check(browser, page, shots):
     require(pdf.startswith(b"%PDF") and len(pdf) > 10_000, page, "cannot be printed")
     if shots:
         (shots / f"{page.stem}.pdf").write_bytes(pdf)
-    print(f"{page.name}: {n_sorted} columns of numbers, {len(pdf)} bytes on paper")
+    print(f"{page.name}: {n_sorted} columns of numbers, {n_spots} places, {n_names} names of arms, {len(pdf)} bytes on paper")
 
 
 def heard(browser, page):

@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Arm<'a> {
     pub(crate) label: String,
     pub(crate) runs: Vec<Vec<Curve>>,
+    /// The seeds of these runs.
+    pub(crate) seeds: Vec<u64>,
     /// What stands behind its number of a metric: how it differs from a baseline, or that it is one.
     pub(crate) remarks: BTreeMap<String, (String, bool)>,
     pub(crate) summaries: Vec<&'a BTreeMap<String, f64>>,
@@ -72,6 +74,13 @@ fn of_score(arms: &[Arm<'_>], score: &str, targets: &[(&str, f64)], units: Units
                 .collect()
         })
         .collect();
+    let seeds: Vec<Vec<u64>> = (arms.iter())
+        .map(|arm| {
+            let runs = arm.runs.iter().zip(&arm.seeds);
+            let scored = runs.filter(|(run, _)| run.iter().any(|curve| curve.name() == score));
+            scored.map(|(_, seed)| *seed).collect()
+        })
+        .collect();
     let points = || runs.iter().flatten().flat_map(|curve| &curve.points);
     let has_path = runs.iter().flatten().any(|curve| curve.points.len() > 1);
     let has_time = points().any(|point| has_durations(point.virtual_s));
@@ -111,7 +120,7 @@ fn of_score(arms: &[Arm<'_>], score: &str, targets: &[(&str, f64)], units: Units
         _ => by.concat(),
     };
     let panels = xs.into_iter().map(|(_, (x, place, _))| {
-        let series = arms.iter().zip(&runs).enumerate();
+        let series = arms.iter().zip(runs.iter().zip(&seeds)).enumerate();
         let series =
             series.flat_map(|(index, (arm, runs))| series_of(&arm.label, index, runs, place, units.range(score)));
         let mut series: Vec<Series> = series.collect();
@@ -147,7 +156,7 @@ fn of_score(arms: &[Arm<'_>], score: &str, targets: &[(&str, f64)], units: Units
 fn series_of(
     label: &str,
     index: usize,
-    runs: &[&Curve],
+    (runs, seeds): (&Vec<&Curve>, &Vec<u64>),
     place: fn(&CurvePoint) -> f64,
     range: (f64, f64),
 ) -> Vec<Series> {
@@ -168,8 +177,9 @@ fn series_of(
             mean.band.push((x, lo, hi));
         }
     }
-    let thin = |curve: &&Curve| Series {
+    let thin = |(at, curve): (usize, &&Curve)| Series {
         path: Path::Thin,
+        seeds: seeds.get(at).copied().into_iter().collect(),
         ..Series::new(
             "",
             Role::Data(index),
@@ -180,7 +190,7 @@ fn series_of(
         return Vec::new(); // Nor has it a place in the legend.
     }
     let is_few = (2..FEW).contains(&runs.len());
-    let each = runs.iter().filter(|_| is_few).map(thin);
+    let each = runs.iter().enumerate().filter(|_| is_few).map(thin);
     each.chain([mean]).collect()
 }
 
@@ -295,6 +305,7 @@ mod tests {
             label: "a".to_owned(),
             summaries: vec![&none; runs.len()],
             remarks: BTreeMap::new(),
+            seeds: Vec::new(),
             runs,
         };
         let few = [arm(vec![
@@ -357,6 +368,7 @@ mod tests {
         let arms = [Arm {
             label: "a".to_owned(),
             runs: Vec::new(),
+            seeds: Vec::new(),
             remarks: BTreeMap::new(),
             summaries: vec![&first, &second],
         }];

@@ -12,7 +12,7 @@ mod split;
 mod style;
 mod timeline;
 
-use crate::figure::{Figure, Lines, Panel, Role, Series};
+use crate::figure::{Bars, Figure, Lines, Panel, Role, Series};
 use crate::font::{LEADING, wrap};
 use crate::scene::{Anchor, BLACK, GREY, Scene};
 use lines::Naming;
@@ -195,15 +195,17 @@ fn share_ranges(panels: &mut [Panel]) {
     }
 }
 
-/// Lays a figure out.
-pub(crate) fn lay_out(figure: &Figure, look: &Look) -> Scene {
-    let (mut scene, n_columns) = look.page(figure.panels.len());
-    let width = scene.panel * n_columns as f64;
-    let mut y = EDGE;
-    for line in wrap(look.title_of(figure), TITLE, width - 2.0 * EDGE, 2) {
-        scene.text((EDGE, y + TITLE * LEADING / 2.0), Anchor::Start, TITLE, BLACK, line);
-        y += TITLE * LEADING;
-    }
+/// What panels have in common, once they are ready to be drawn.
+struct Shared {
+    /// The legend of panels of curves, unless the names stand at the curves of one.
+    lines: Option<Lines>,
+    is_named: bool,
+    /// The legend of references of rows.
+    references: Option<Bars>,
+}
+
+/// Makes panels ready: their letters and ranges, and what is left out of them, which is noted.
+fn prepared(figure: &Figure, panel: f64) -> (Vec<Panel>, Vec<String>, Shared) {
     let mut notes = figure.notes.clone();
     let mut panels = figure.panels.clone();
     let n_hidden = panels.iter_mut().map(cut).max().unwrap_or(0);
@@ -222,6 +224,68 @@ pub(crate) fn lay_out(figure: &Figure, look: &Look) -> Scene {
             notes.extend(bars::without_far_references(bars));
         }
     }
+    if panels.len() > 1 {
+        for (place, panel) in panels.iter_mut().enumerate() {
+            letter_it(panel, letter(place));
+        }
+    }
+    share_ranges(&mut panels);
+    let lines = common_legend(&panels);
+    // One of the panels that have the same names has them at its curves.
+    let is_named = lines.as_ref().is_some_and(|lines| lines::names_at_ends(lines, panel));
+    let references = bars::with_common_references(&mut panels);
+    let lines = lines.filter(|_| !is_named);
+    let shared = Shared {
+        lines,
+        is_named,
+        references,
+    };
+    (panels, notes, shared)
+}
+
+impl Shared {
+    /// Draws a panel and returns its height; where `is_last` of the first row, with the names that
+    /// all of them have.
+    fn draw(&self, scene: &mut Scene, panel: &Panel, origin: (f64, f64), is_last: bool) -> f64 {
+        match panel {
+            Panel::Lines(lines) => {
+                let naming = match self.is_named || self.lines.is_some() {
+                    true if self.is_named && is_last => Naming::Ends,
+                    true => Naming::None,
+                    false if lines::names_at_ends(lines, scene.panel) => Naming::Ends,
+                    false => Naming::Legend,
+                };
+                lines::draw(scene, lines, origin, naming)
+            }
+            Panel::Bars(bars) => bars::draw(scene, bars, origin, self.references.is_none()),
+            Panel::Heat(heat) => heat::draw(scene, heat, origin),
+            Panel::Timeline(timeline) => timeline::draw(scene, timeline, origin),
+            Panel::Split(split) => split::draw(scene, split, origin),
+        }
+    }
+
+    /// Draws what all panels have below them, and returns where it ends.
+    fn draw_legends(&self, scene: &mut Scene, mut y: f64, width: f64) -> f64 {
+        if let Some(lines) = &self.lines {
+            y = lines::draw_legend(scene, lines, (0.0, y - EDGE), width) + EDGE;
+        }
+        if let Some(bars) = &self.references {
+            y = bars::draw_legend(scene, bars, (0.0, y - EDGE), width) + EDGE;
+        }
+        y
+    }
+}
+
+/// Lays a figure out.
+pub(crate) fn lay_out(figure: &Figure, look: &Look) -> Scene {
+    let (mut scene, n_columns) = look.page(figure.panels.len());
+    let width = scene.panel * n_columns as f64;
+    let mut y = EDGE;
+    for line in wrap(look.title_of(figure), TITLE, width - 2.0 * EDGE, 2) {
+        scene.text((EDGE, y + TITLE * LEADING / 2.0), Anchor::Start, TITLE, BLACK, line);
+        y += TITLE * LEADING;
+    }
+    let (panels, notes, shared) = prepared(figure, scene.panel);
     for line in notes
         .iter()
         .flat_map(|note| wrap(note, SMALL, width - 2.0 * EDGE, NOTE_LINES))
@@ -230,49 +294,52 @@ pub(crate) fn lay_out(figure: &Figure, look: &Look) -> Scene {
         y += SMALL * LEADING;
     }
     y += GAP;
-    if panels.len() > 1 {
-        for (place, panel) in panels.iter_mut().enumerate() {
-            letter_it(panel, letter(place));
-        }
-    }
-    share_ranges(&mut panels);
-    let common = common_legend(&panels);
-    // One of the panels that have the same names has them at its curves.
-    let is_named = common
-        .as_ref()
-        .is_some_and(|lines| lines::names_at_ends(lines, scene.panel));
-    let common = common.filter(|_| !is_named);
-    let has_legend = common.is_some() || is_named;
-    let references = bars::with_common_references(&mut panels);
     for (nth, row) in panels.chunks(n_columns).enumerate() {
         let heights = row.iter().enumerate().map(|(column, panel)| {
             let origin = (scene.panel * column as f64, y);
             let is_last = column + 1 == row.len() && nth == 0;
-            match panel {
-                Panel::Lines(lines) => {
-                    let naming = match has_legend {
-                        true if is_named && is_last => Naming::Ends,
-                        true => Naming::None,
-                        false if lines::names_at_ends(lines, scene.panel) => Naming::Ends,
-                        false => Naming::Legend,
-                    };
-                    lines::draw(&mut scene, lines, origin, naming)
-                }
-                Panel::Bars(bars) => bars::draw(&mut scene, bars, origin, references.is_none()),
-                Panel::Heat(heat) => heat::draw(&mut scene, heat, origin),
-                Panel::Timeline(timeline) => timeline::draw(&mut scene, timeline, origin),
-                Panel::Split(split) => split::draw(&mut scene, split, origin),
-            }
+            shared.draw(&mut scene, panel, origin, is_last)
         });
         y += heights.fold(0.0, f64::max) + EDGE;
     }
-    if let Some(lines) = &common {
-        y = lines::draw_legend(&mut scene, lines, (0.0, y - EDGE), width) + EDGE;
-    }
-    if let Some(bars) = &references {
-        y = bars::draw_legend(&mut scene, bars, (0.0, y - EDGE), width) + EDGE;
-    }
+    y = shared.draw_legends(&mut scene, y, width);
     scene.width = width as u32;
     scene.height = y.ceil() as u32;
     scene
+}
+
+/// A figure in parts.
+pub(crate) struct Parts {
+    pub(crate) panels: Vec<Scene>,
+    /// What panels have in common.
+    pub(crate) legend: Option<Scene>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Lays the panels of a figure out, each by itself.
+pub(crate) fn lay_out_parts(figure: &Figure, look: &Look) -> Parts {
+    let (empty, _) = look.page(1);
+    let (panels, notes, shared) = prepared(figure, empty.panel);
+    let ended = |mut scene: Scene, y: f64| {
+        scene.width = scene.panel as u32;
+        scene.height = y.ceil() as u32;
+        scene
+    };
+    let part = |(at, panel): (usize, &Panel)| {
+        let mut scene = empty.clone();
+        let height = shared.draw(&mut scene, panel, (0.0, EDGE), at + 1 == panels.len());
+        ended(scene, height + 2.0 * EDGE)
+    };
+    let drawn = panels.iter().enumerate().map(part).collect();
+    let has_legend = shared.lines.is_some() || shared.references.is_some();
+    let legend = has_legend.then(|| {
+        let mut scene = empty.clone();
+        let y = shared.draw_legends(&mut scene, EDGE, empty.panel);
+        ended(scene, y)
+    });
+    Parts {
+        panels: drawn,
+        legend,
+        notes,
+    }
 }

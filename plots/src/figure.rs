@@ -193,6 +193,8 @@ pub(crate) struct Series {
     pub(crate) path: Path,
     /// What is written beside points, in their order; empty where nothing is.
     pub(crate) marks: Vec<String>,
+    /// The seeds of points, in their order, or of all; empty where they are not of one.
+    pub(crate) seeds: Vec<u64>,
 }
 
 /// How the points of a series are shown.
@@ -222,6 +224,7 @@ impl Series {
             is_faint: false,
             path: Path::Joined,
             marks: Vec::new(),
+            seeds: Vec::new(),
         }
     }
 }
@@ -245,6 +248,8 @@ pub(crate) struct Bars {
     pub(crate) arrows: bool,
     /// Remarks are differences from other rows.
     pub(crate) is_compared: bool,
+    /// Of what seeds the dots of every bar are, in their order, where they are of the same.
+    pub(crate) seeds: Vec<u64>,
     /// The value that others are compared with, and its name.
     pub(crate) baseline: Option<(f64, String)>,
 }

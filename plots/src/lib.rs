@@ -195,7 +195,9 @@ pub struct Picture {
     pub notes: Vec<String>,
     /// Its panels as SVG, for a page that has the [`font_face`] of all that it shows.
     pub panels: Vec<String>,
-    /// What is to be read on its panels.
+    /// The legend of all panels, as SVG.
+    pub legend: Option<String>,
+    /// What is to be read on them.
     pub texts: Vec<String>,
 }
 
@@ -233,23 +235,21 @@ pub fn pictures_of_sweep(sweep: &SweepDir, drawing: &Drawing) -> Result<Vec<Pict
 fn pictures(figures: &[Figure], drawing: &Drawing) -> Result<Vec<Picture>, PlotError> {
     drawing.look.check().map_err(PlotError::Size)?;
     let picture = |figure: &Figure| {
-        let alone = |panel: &figure::Panel| Figure {
-            panels: vec![panel.clone()],
-            ..Figure::default()
+        let parts = draw::lay_out_parts(figure, &drawing.look);
+        let part = |scene: &Scene| {
+            svg::part(scene).map_err(|reason| PlotError::Draw {
+                figure: figure.name.clone(),
+                reason,
+            })
         };
-        let scenes: Vec<Scene> = (figure.panels.iter())
-            .map(|panel| draw::lay_out(&alone(panel), &drawing.look))
-            .collect();
-        let panels: Result<Vec<String>, String> = scenes.iter().map(svg::part).collect();
+        let scenes = parts.panels.iter().chain(&parts.legend);
         Ok(Picture {
             name: figure.name.clone(),
             title: figure.title.clone(),
-            notes: figure.notes.clone(),
-            panels: panels.map_err(|reason| PlotError::Draw {
-                figure: figure.name.clone(),
-                reason,
-            })?,
-            texts: scenes.iter().flat_map(Scene::texts).map(str::to_owned).collect(),
+            texts: scenes.flat_map(Scene::texts).map(str::to_owned).collect(),
+            panels: parts.panels.iter().map(part).collect::<Result<_, _>>()?,
+            legend: parts.legend.as_ref().map(part).transpose()?,
+            notes: parts.notes,
         })
     };
     figures.par_iter().map(picture).collect()

@@ -91,12 +91,43 @@ pub(crate) struct Scene {
     /// What the width of the page stands for in print.
     pub(crate) width_mm: f64,
     pub(crate) shapes: Vec<Shape>,
+    /// Which shapes are of an arm: the first, the one behind the last, and the arm's name. Pages
+    /// bring an arm forward.
+    pub(crate) arms: Vec<(usize, usize, String)>,
+    /// What pages say of a place that somebody points at.
+    pub(crate) spots: Vec<(Point, String)>,
 }
+
+/// A page with more places than these would be slow.
+const MOST_SPOTS: usize = 600;
 
 impl Scene {
     /// What the height of the page stands for in print.
     pub(crate) fn height_mm(&self) -> f64 {
         self.width_mm * f64::from(self.height) / f64::from(self.width.max(1))
+    }
+
+    /// Draws what is of one arm.
+    pub(crate) fn of_arm<T>(&mut self, name: &str, draw: impl FnOnce(&mut Scene) -> T) -> T {
+        let first = self.shapes.len();
+        let drawn = draw(self);
+        if !name.is_empty() && self.shapes.len() > first {
+            self.arms.push((first, self.shapes.len(), name.to_owned()));
+        }
+        drawn
+    }
+
+    /// The arm that a shape is of.
+    pub(crate) fn arm_of(&self, shape: usize) -> Option<&str> {
+        let of = self.arms.iter().find(|(first, end, _)| (*first..*end).contains(&shape));
+        of.map(|(.., name)| name.as_str())
+    }
+
+    /// What is to be said of a place.
+    pub(crate) fn spot(&mut self, at: Point, text: String) {
+        if self.spots.len() < MOST_SPOTS && at.0.is_finite() && at.1.is_finite() {
+            self.spots.push((at, text));
+        }
     }
 
     /// All that is to be read.

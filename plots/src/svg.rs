@@ -30,20 +30,67 @@ pub(crate) fn part(scene: &Scene) -> Result<String, String> {
     document(scene, &open, "")
 }
 
+/// How far from a place a pointer is near it.
+const NEAR: f64 = 16.0;
+
 fn document(scene: &Scene, open: &str, head: &str) -> Result<String, String> {
+    let (width, height) = (scene.width as i32, scene.height as i32);
+    let page = [(0, 0), (width, 0), (width, height), (0, height)];
+    let mut shapes = elements(scene, |backend| {
+        backend.fill_polygon(page, &RGBAColor(255, 255, 255, 1.0)).map_err(told)
+    })?;
+    // Files have no arms: what moves is for pages alone.
+    let is_page = head.is_empty();
+    let mut first = 0;
+    while first < scene.shapes.len() {
+        let arm = scene.arm_of(first).filter(|_| is_page);
+        let is_same = |shape: &usize| scene.arm_of(*shape).filter(|_| is_page) == arm;
+        let end = (first..scene.shapes.len()).take_while(is_same).count() + first;
+        let drawn = elements(scene, |backend| {
+            scene.shapes[first..end]
+                .iter()
+                .try_for_each(|shape| draw(backend, shape))
+        })?;
+        match arm {
+            Some(arm) => shapes += &format!("<g data-arm=\"{}\">\n{drawn}</g>\n", quoted(arm)),
+            None => shapes += &drawn,
+        }
+        first = end;
+    }
+    let texts: String = scene
+        .shapes
+        .iter()
+        .enumerate()
+        .filter_map(|(at, shape)| {
+            let arm = scene.arm_of(at).filter(|_| is_page);
+            text(shape, arm)
+        })
+        .collect();
+    let spot = |((x, y), said): &(Point, String)| {
+        format!(
+            "<circle cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"{NEAR:.0}\"><title>{}</title></circle>\n",
+            escaped(said)
+        )
+    };
+    let spots: String = scene.spots.iter().filter(|_| is_page).map(spot).collect();
+    let spots = match spots.is_empty() {
+        true => spots,
+        false => format!("<g class=\"spots\" fill-opacity=\"0\">\n{spots}</g>\n"),
+    };
+    Ok(format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" {open} viewBox=\"0 0 {width} {height}\" stroke-linejoin=\"round\">\n\
+         {head}{shapes}\
+         <g font-family=\"{FAMILY}\" stroke=\"none\" text-rendering=\"geometricPrecision\" xml:space=\"preserve\">\n\
+         {texts}</g>\n{spots}</svg>\n",
+    ))
+}
+
+/// What plotters' back end makes of some shapes, without the document around them.
+fn elements(scene: &Scene, draw: impl FnOnce(&mut SVGBackend<'_>) -> Result<(), String>) -> Result<String, String> {
     let mut drawn = String::new();
     {
         let mut backend = SVGBackend::with_string(&mut drawn, (scene.width, scene.height));
-        let (width, height) = (scene.width as i32, scene.height as i32);
-        backend
-            .fill_polygon(
-                [(0, 0), (width, 0), (width, height), (0, height)],
-                &RGBAColor(255, 255, 255, 1.0),
-            )
-            .map_err(told)?;
-        for shape in &scene.shapes {
-            draw(&mut backend, shape)?;
-        }
+        draw(&mut backend)?;
         backend.present().map_err(told)?;
     }
     // The back end knows pixels alone, and its lines grow spikes at the sharp turns of a noisy
@@ -51,16 +98,12 @@ fn document(scene: &Scene, open: &str, head: &str) -> Result<String, String> {
     let shapes = drawn.split_once(">\n").map_or("", |(_, shapes)| shapes);
     let shapes = shapes.strip_suffix("</svg>\n").unwrap_or(shapes);
     // ImageMagick's own renderer takes this for the opacity of what `fill="none"` leaves out.
-    let shapes = shapes.replace(" opacity=\"1\"", "");
-    Ok(format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" {open} viewBox=\"0 0 {} {}\" stroke-linejoin=\"round\">\n\
-         {head}{shapes}\
-         <g font-family=\"{FAMILY}\" stroke=\"none\" text-rendering=\"geometricPrecision\" xml:space=\"preserve\">\n\
-         {}</g>\n</svg>\n",
-        scene.width,
-        scene.height,
-        scene.shapes.iter().filter_map(text).collect::<String>()
-    ))
+    Ok(shapes.replace(" opacity=\"1\"", ""))
+}
+
+/// A text as the value of an attribute.
+fn quoted(text: &str) -> String {
+    escaped(text).replace('"', "&quot;")
 }
 
 fn told(error: impl std::fmt::Display) -> String {
@@ -84,7 +127,7 @@ fn draw(backend: &mut SVGBackend<'_>, shape: &Shape) -> Result<(), String> {
 }
 
 /// A text where it stands; none where that is nowhere.
-fn text(shape: &Shape) -> Option<String> {
+fn text(shape: &Shape, arm: Option<&str>) -> Option<String> {
     /// What lies so far off every page lies there.
     const FAR: f64 = 1e6;
     let Shape::Text {
@@ -125,8 +168,9 @@ fn text(shape: &Shape) -> Option<String> {
         ),
     };
     let text = escaped(text);
+    let arm = arm.map_or(String::new(), |arm| format!(" data-arm=\"{}\"", quoted(arm)));
     Some(format!(
-        "<text {place} font-size=\"{size:.1}\"{anchor}{fill}{length}>{text}</text>\n"
+        "<text {place} font-size=\"{size:.1}\"{anchor}{fill}{length}{arm}>{text}</text>\n"
     ))
 }
 

@@ -301,13 +301,14 @@ impl<'a> View<'a> {
         )
     }
 
-    /// What few seeds say of a metric at a value of the main axis.
-    fn dots(&self, points: &[&PointRow], metric: &str, value: &str, mean: &Spread) -> Vec<f64> {
+    /// What few seeds say of a metric at a value of the main axis, each with its number.
+    fn dots(&self, points: &[&PointRow], metric: &str, value: &str, mean: &Spread) -> Vec<(u64, f64)> {
         if !(2..FEW).contains(&mean.n()) {
             return Vec::new();
         }
         let at = points.iter().filter(|point| point.values[self.main] == value);
-        at.filter_map(|point| point.summary.get(metric).copied()).collect()
+        at.filter_map(|point| Some((point.seed, *point.summary.get(metric)?)))
+            .collect()
     }
 
     /// The panel of a metric, if there is a finite mean to show.
@@ -359,9 +360,11 @@ impl<'a> View<'a> {
             });
             let [xs, ys] = [(across, x), (up, y)].map(|(metric, mean)| self.dots(points, metric, value, mean));
             if !xs.is_empty() && xs.len() == ys.len() {
+                let points = xs.iter().zip(&ys).map(|((_, x), (_, y))| (*x, *y));
                 series.push(Series {
                     path: Path::Dots,
-                    ..Series::new("", Role::Data(n_values), xs.into_iter().zip(ys).collect())
+                    seeds: xs.iter().map(|(seed, _)| *seed).collect(),
+                    ..Series::new("", Role::Data(n_values), points.collect())
                 });
             }
             n_values += 1;
@@ -405,12 +408,13 @@ impl<'a> View<'a> {
             let dots = means.iter().flat_map(|(value, mean)| {
                 self.dots(points, metric, value, mean)
                     .into_iter()
-                    .map(|y| (place(value), y))
+                    .map(|(seed, y)| (seed, (place(value), y)))
             });
-            let dots: Vec<(f64, f64)> = dots.collect();
+            let (seeds, dots): (Vec<u64>, Vec<(f64, f64)>) = dots.unzip();
             if !dots.is_empty() {
                 series.push(Series {
                     path: Path::Dots,
+                    seeds,
                     ..Series::new("", Role::Data(index), dots)
                 });
             }

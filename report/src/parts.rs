@@ -222,6 +222,25 @@ pub(crate) fn privacy(axes: &[&str], arms: &Arms<'_, PrivacyRow>) -> Option<Tabl
     (!rows.is_empty()).then(|| Table::new("Privacy claimed and spent", columns, rows, "privacy.csv"))
 }
 
+/// What is said instead of a table of privacy whose every row is of messages without protection.
+pub(crate) fn unprotected<'a>(rows: impl Iterator<Item = &'a PrivacyRow>) -> Option<String> {
+    let mut units: Vec<&str> = Vec::new();
+    for row in rows {
+        if row.composition != "none" {
+            return None;
+        }
+        if !units.contains(&row.unit.as_str()) {
+            units.push(&row.unit);
+        }
+    }
+    (!units.is_empty()).then(|| {
+        let units = units.join(" and ");
+        format!(
+            "No privacy mechanism is used: messages are sent without protection, and ε of each {units} is infinite."
+        )
+    })
+}
+
 /// The names of what attackers have reached, in order: points of a curve stand for themselves where
 /// there are few of them.
 pub(crate) fn attacks<'a>(
@@ -243,6 +262,7 @@ pub(crate) fn attacks<'a>(
 /// A row on an attack: its name in words, what it reached, what a blind guess would, and by how
 /// much it is better than that.
 pub(crate) fn attack(words: &str, reached: Cell, mean: f64, meaning: &Meaning) -> Vec<Cell> {
+    let [name, blind_cell] = attacked(words, meaning);
     let blind = meaning.attack.and_then(|attack| attack.blind);
     // Where higher is better, the number is the attacker's error.
     let sign = if meaning.better == Some(Better::Higher) {
@@ -252,17 +272,27 @@ pub(crate) fn attack(words: &str, reached: Cell, mean: f64, meaning: &Meaning) -
     };
     let gain = blind.map(|blind| sign * (mean - blind));
     vec![
-        Cell {
-            detail: meaning.about.clone(),
-            ..Cell::text(words)
-        },
+        name,
         reached,
-        blind.map_or(blank(), |blind| Cell::number(digits(blind), blind)),
+        blind_cell,
         gain.map_or(blank(), |gain| {
             Cell::number(format!("{gain:+.3}").replace('-', "−"), gain)
         }),
     ]
 }
+
+/// An attack: its name in words, with what it is, and what a blind guess would reach.
+pub(crate) fn attacked(words: &str, meaning: &Meaning) -> [Cell; 2] {
+    let name = Cell {
+        detail: meaning.about.clone(),
+        ..Cell::text(words)
+    };
+    let blind = meaning.attack.and_then(|attack| attack.blind);
+    [name, blind.map_or(blank(), |blind| Cell::number(digits(blind), blind))]
+}
+
+/// What is said where there is neither.
+pub(crate) const NO_PRIVACY: &str = "No privacy mechanism is used, and no attack is run.";
 
 /// The heads of a table of attacks.
 pub(crate) fn attack_columns(axes: &[&str]) -> Vec<Column> {

@@ -97,7 +97,10 @@ pub(crate) fn warnings(warnings: &[String]) -> Vec<Block> {
 
 /// Claimed beside spent, and what attackers have reached.
 fn privacy(run: &RunDir) -> Vec<Block> {
-    let spent = parts::privacy(&[], &vec![(Vec::new(), run.privacy.as_slice())]);
+    let spent = match parts::unprotected(run.privacy.iter()) {
+        Some(said) => Some(Block::Text(said)),
+        None => parts::privacy(&[], &vec![(Vec::new(), run.privacy.as_slice())]).map(Block::Table),
+    };
     let numbers = run.numbers();
     let row = |name: &String| {
         let answer = numbers.answer(name);
@@ -116,7 +119,7 @@ fn privacy(run: &RunDir) -> Vec<Block> {
         .into_iter()
         .filter_map(row)
         .collect();
-    let mut blocks: Vec<Block> = spent.into_iter().map(Block::Table).collect();
+    let mut blocks: Vec<Block> = spent.into_iter().collect();
     if !rows.is_empty() {
         let mut table = Table::new(
             "What attackers have reached",
@@ -126,6 +129,9 @@ fn privacy(run: &RunDir) -> Vec<Block> {
         );
         table.notes.push(parts::OF_ATTACKS.to_owned());
         blocks.push(Block::Table(table));
+    }
+    if blocks.is_empty() {
+        blocks.push(Block::Text(parts::NO_PRIVACY.to_owned()));
     }
     blocks
 }

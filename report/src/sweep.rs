@@ -11,6 +11,10 @@ use folkmoot_metrics::{Estimate, Meaning, Numbers, ReadError, RunDir, Spread, Sw
 use folkmoot_plots::{Drawing, pictures_of_sweep};
 use std::collections::BTreeMap;
 
+/// The figures that answer the card's question, as their names begin.
+const ANSWERING: [&str; 2] = ["headline", "target-"];
+/// More arms than these have no columns of their own in a table of attacks.
+const MOST_COLUMNS: usize = 8;
 /// So many runs of arms are read for their messages and their privacy.
 const MOST_ARMS: usize = 40;
 
@@ -21,17 +25,25 @@ pub(crate) fn page(sweep: &SweepDir) -> Result<Page, ReportError> {
     page.badges = badges(sweep);
     let mut blocks = Vec::new();
     let found = findings::contrasts(sweep, &arms);
-    if !found.is_empty() {
-        blocks.push(Block::List(found.iter().map(findings::Finding::sentence).collect()));
+    let said = findings::sentences(&found, usize::MAX);
+    if !said.is_empty() {
+        blocks.push(Block::List(said.clone()));
+    }
+    let mut pictures = pictures_of_sweep(sweep, &Drawing::default())?;
+    // What the findings above are of; their sentences need not stand there twice.
+    let answering = pictures
+        .iter()
+        .position(|picture| ANSWERING.iter().any(|name| picture.name.starts_with(name)));
+    if let Some(at) = answering {
+        let mut picture = pictures.remove(at);
+        picture.notes.retain(|note| !said.contains(note));
+        blocks.push(Block::Picture(picture));
     }
     blocks.push(Block::Table(headline(sweep, &arms, &axes, &found)));
     blocks.extend(targets(sweep, &arms, &axes).into_iter().map(Block::Table));
     page.add("answer", "Answer", blocks);
     page.add("warnings", "Warnings", run::warnings(&findings::warnings(sweep)?));
-    let figures = pictures_of_sweep(sweep, &Drawing::default())?
-        .into_iter()
-        .map(Block::Picture);
-    page.add("figures", "Figures", figures.collect());
+    page.add("figures", "Figures", pictures.into_iter().map(Block::Picture).collect());
     let runs = first_runs(sweep, &arms)?;
     page.add("messages", "Messages", messages(&arms, &axes, &runs));
     page.add("privacy", "Privacy", privacy(sweep, &arms, &axes, &runs));
@@ -155,8 +167,18 @@ fn headline(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str], found: &[findings
     let columns = findings::columns(sweep, arms);
     let mut heads: Vec<Column> = axes.iter().map(|axis| Column::text(axis)).collect();
     let mut rows: Vec<Vec<Cell>> = arms.iter().map(of_arm).collect();
+    // A reference that is the same for all arms needs no column.
+    let mut common: Vec<String> = Vec::new();
     for column in &columns {
         let known = known(sweep, &column.name);
+        if let Some((metric, label)) = &column.reference {
+            let first = &column.cells[0];
+            if arms.len() > 1 && column.cells.iter().all(|cell| cell.mean == first.mean) {
+                let of = findings::small(sweep.manifest.terms.get(base(metric)), metric);
+                common.push(format!("{} of {of}: {}", label.replace('_', " "), first.estimate));
+                continue;
+            }
+        }
         let text = match &column.reference {
             Some((_, label)) => format!("… {}", label.replace('_', " ")),
             None => known.words.clone(),
@@ -185,6 +207,11 @@ fn headline(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str], found: &[findings
         }
     }
     let mut table = Table::new("The answer by arm", heads, rows, "points.csv");
+    if !common.is_empty() {
+        table
+            .notes
+            .push(format!("The same for all arms: {}.", common.join("; ")));
+    }
     table.notes.push(
         "Means over seeds, with the half-width of the 95 % confidence interval (Student's t) below. Bold: the best, and what is not \
          significantly worse."
@@ -268,52 +295,83 @@ fn privacy(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str], runs: &[(&[String]
         .map(|(values, run)| (values.to_vec(), run.privacy.as_slice()))
         .collect();
     let mut blocks = Vec::new();
-    if let Some(mut table) = parts::privacy(axes, &of_arms) {
+    if let Some(said) = parts::unprotected(runs.iter().flat_map(|(_, run)| &run.privacy)) {
+        blocks.push(Block::Text(said));
+    } else if let Some(mut table) = parts::privacy(axes, &of_arms) {
         table.notes.push(of_first(arms, runs));
         blocks.push(Block::Table(table));
     }
-    let mut rows = Vec::new();
+    blocks.extend(attacks(sweep, arms, axes).map(Block::Table));
+    if blocks.is_empty() {
+        blocks.push(Block::Text(parts::NO_PRIVACY.to_owned()));
+    }
+    blocks
+}
+
+/// What attackers have reached: a column for each of a few arms, otherwise a row for each arm.
+fn attacks(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str]) -> Option<Table> {
     let names = sweep.points.iter().flat_map(|row| row.summary.keys());
-    for name in parts::attacks(names, &sweep.manifest.terms) {
+    let names = parts::attacks(names, &sweep.manifest.terms);
+    let is_matrix = (2..=MOST_COLUMNS).contains(&arms.len()) && names.len() > 1;
+    let mut rows = Vec::new();
+    for name in names {
         let known = known(sweep, name);
         let Some(meaning) = &known.meaning else { continue };
+        let mut row: Vec<Cell> = Vec::new();
         for arm in arms {
             let numbers = arm.numbers(name);
             if numbers.is_empty() {
+                row.extend(is_matrix.then(|| Cell::number("–", f64::NAN)));
                 continue;
             }
-            let references = arm.rows.first().into_iter().flat_map(|row| row.summary.keys());
-            let references = references.filter_map(|other| {
-                let label = reference_label(other, name)?.replace('_', " ");
-                Some((label, Spread::of(&arm.numbers(other)).mean))
-            });
-            let references: Vec<(String, f64)> = references.collect();
-            let mut reached = cell(&arm.cell(name, known.unit, sweep), "");
-            let details = [reached.detail, parts::list(known.unit, &references)];
-            reached.detail = details
-                .into_iter()
-                .filter(|detail| !detail.is_empty())
-                .collect::<Vec<_>>()
-                .join("; ");
-            let mut cells = parts::attack(&known.words, reached, Spread::of(&numbers).mean, meaning);
+            let reached = reached(sweep, arm, name, &known);
+            let mean = Spread::of(&numbers).mean;
+            if is_matrix {
+                row.push(reached);
+                continue;
+            }
+            let mut cells = parts::attack(&known.words, reached, mean, meaning);
             // What it is is said once for all arms.
             if arm.values != arms[0].values {
                 cells[0].detail.clear();
             }
             rows.push(of_arm(arm).into_iter().chain(cells).collect());
         }
+        if is_matrix {
+            let [name, blind] = parts::attacked(&known.words, meaning);
+            rows.push([name, blind].into_iter().chain(row).collect());
+        }
     }
-    if !rows.is_empty() {
-        let mut table = Table::new(
-            "What attackers have reached",
-            parts::attack_columns(axes),
-            rows,
-            "points.csv",
-        );
-        table.notes.push(parts::OF_ATTACKS.to_owned());
-        blocks.push(Block::Table(table));
+    if rows.is_empty() {
+        return None;
     }
-    blocks
+    let columns = match is_matrix {
+        true => {
+            let names = arms.iter().map(|arm| Column::number(&label(arm.values)));
+            let first = [Column::text("Attack"), Column::number("Blind guess")];
+            first.into_iter().chain(names).collect()
+        }
+        false => parts::attack_columns(axes),
+    };
+    let mut table = Table::new("What attackers have reached", columns, rows, "points.csv");
+    table.notes.push(parts::OF_ATTACKS.to_owned());
+    Some(table)
+}
+
+/// What an attacker reached in an arm, with the references of that number.
+fn reached(sweep: &SweepDir, arm: &Arm<'_>, name: &str, known: &Known) -> Cell {
+    let references = arm.rows.first().into_iter().flat_map(|row| row.summary.keys());
+    let references = references.filter_map(|other| {
+        let label = reference_label(other, name)?.replace('_', " ");
+        Some((label, Spread::of(&arm.numbers(other)).mean))
+    });
+    let references: Vec<(String, f64)> = references.collect();
+    let mut reached = cell(&arm.cell(name, known.unit, sweep), "");
+    let details = [reached.detail, parts::list(known.unit, &references)];
+    reached.detail = (details.into_iter().filter(|detail| !detail.is_empty()))
+        .collect::<Vec<_>>()
+        .join("; ");
+    reached
 }
 
 pub(crate) fn repeat(sweep: &SweepDir) -> Vec<Block> {

@@ -10,6 +10,60 @@
   system.addEventListener("change", label);
   label();
 
+  // A press on the name of an arm brings it forward in its figure; another press undoes that.
+  document.querySelectorAll("figure").forEach((figure) => {
+    const all = figure.querySelectorAll("[data-arm]");
+    figure.addEventListener("click", (event) => {
+      const name = event.target.closest("text[data-arm]");
+      if (!name) return;
+      const arm = name.dataset.arm, again = figure.dataset.chosen === arm;
+      if (again) delete figure.dataset.chosen; else figure.dataset.chosen = arm;
+      figure.classList.toggle("chosen", !again);
+      all.forEach((part) => part.classList.toggle("chosen", !again && part.dataset.arm === arm));
+    });
+  });
+
+  // What is said of the place that a pointer or a finger is at.
+  const tip = document.createElement("div");
+  tip.id = "tip";
+  tip.hidden = true;
+  tip.setAttribute("role", "status");
+  document.body.append(tip);
+  const point = (event) => {
+    const spot = event.target.closest && event.target.closest(".spots circle");
+    tip.hidden = !spot;
+    if (!spot) return;
+    tip.textContent = spot.dataset.said;
+    const box = tip.getBoundingClientRect(), gap = 14;
+    tip.style.left = Math.max(4, Math.min(event.clientX + gap, window.innerWidth - box.width - 4)) + "px";
+    tip.style.top = (event.clientY + gap + box.height > window.innerHeight ? event.clientY - gap - box.height : event.clientY + gap) + "px";
+  };
+  document.querySelectorAll(".spots circle").forEach((spot) => {
+    // The browser's own hint would come late, and twice.
+    const title = spot.querySelector("title");
+    spot.dataset.said = title.textContent;
+    spot.setAttribute("aria-label", title.textContent);
+    title.remove();
+  });
+  document.addEventListener("pointermove", point);
+  document.addEventListener("pointerdown", point);
+  window.addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
+
+  // Where a page is narrow, cells have their heads beside them.
+  document.querySelectorAll(".table table").forEach((table) => {
+    const heads = Array.from(table.tHead.rows[0].cells).map((head) => head.textContent);
+    table.classList.add("stacked");
+    table.querySelectorAll("tbody tr, tfoot tr").forEach((row) => {
+      Array.from(row.cells).forEach((cell, at) => {
+        if (cell.tagName !== "TD") return;
+        cell.dataset.head = heads[at];
+        const inner = document.createElement("span");
+        inner.append(...cell.childNodes);
+        cell.append(inner);
+      });
+    });
+  });
+
   const few = 10;
   document.querySelectorAll(".table").forEach((box) => {
     const table = box.querySelector("table"), body = table.tBodies[0];

@@ -96,10 +96,12 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point, with_legend: b
         let middle = middle(i);
         let first = middle - n_slots as f64 * THICK / 2.0;
         let above = (label.len() as f64 - 1.0) / 2.0;
-        for (line, text) in label.into_iter().enumerate() {
-            let y = middle + (line as f64 - above) * TEXT * LINE;
-            scene.text((left - GAP, y), Anchor::End, TEXT, BLACK, text);
-        }
+        scene.of_arm(&row.label, |scene| {
+            for (line, text) in label.into_iter().enumerate() {
+                let y = middle + (line as f64 - above) * TEXT * LINE;
+                scene.text((left - GAP, y), Anchor::End, TEXT, BLACK, text);
+            }
+        });
         let mut start = 0.0;
         for (group, bar) in row.bars.iter().enumerate() {
             let y0 = if bars.stacked {
@@ -112,7 +114,16 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point, with_legend: b
                 (1, true) => BLACK,
                 _ => data_color(group),
             };
-            painter.bar(scene, bar, (group, color), start, (y0 + 3.0, y0 + THICK - 3.0));
+            // Rows are arms, unless each has a bar for every arm.
+            let name = bars
+                .groups
+                .get(group)
+                .filter(|name| !name.is_empty())
+                .unwrap_or(&row.label);
+            scene.of_arm(name, |scene| {
+                painter.bar(scene, bar, (group, color), start, (y0 + 3.0, y0 + THICK - 3.0));
+            });
+            painter.spots(scene, bars, bar, name, y0 + THICK / 2.0);
             start += if bars.stacked { bar.value.unwrap_or(0.0) } else { 0.0 };
         }
         let step = n_slots as f64 * THICK / texts[i].len().max(1) as f64;
@@ -384,6 +395,22 @@ impl Painter<'_> {
                 color,
                 1.0,
             );
+        }
+    }
+
+    /// What pages say of a bar and of its seeds.
+    fn spots(&self, scene: &mut Scene, bars: &Bars, bar: &Bar, name: &str, middle: f64) {
+        let written = |x: f64| value_text(bars.x.unit, x);
+        for (at, dot) in bar.dots.iter().enumerate().filter(|(_, dot)| dot.is_finite()) {
+            let seed = bars.seeds.get(at).filter(|_| bars.seeds.len() == bar.dots.len());
+            let seed = seed.map_or("a seed".to_owned(), |seed| format!("seed {seed}"));
+            scene.spot((self.x(*dot), middle), format!("{name}, {seed}: {}", written(*dot)));
+        }
+        if let Some(value) = bar.value.filter(|value| value.is_finite()) {
+            let interval = bar.interval.map_or(String::new(), |(low, high)| {
+                format!(" ({} to {})", written(low), written(high))
+            });
+            scene.spot((self.x(value), middle), format!("{name}: {}{interval}", written(value)));
         }
     }
 

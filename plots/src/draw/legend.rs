@@ -28,18 +28,15 @@ pub(super) fn draw(scene: &mut Scene, entries: &[(String, Sample<'_>)], (left, t
     let n_columns = (((room + 2.5 * GAP) / cell) as usize).clamp(1, most);
     let n_rows = entries.len().div_ceil(n_columns);
     let row_height = size * LEADING;
-    for (i, ((_, sample), text)) in entries.iter().zip(texts).enumerate() {
+    for (i, ((name, sample), text)) in entries.iter().zip(texts).enumerate() {
         // Down the columns, so that what belongs together stays together.
         let (column, row) = (i / n_rows, i % n_rows);
         let (x, y) = (left + EDGE + column as f64 * cell, top + GAP + row as f64 * row_height);
-        sample(scene, (x, y), (x + SAMPLE, y + row_height));
-        scene.text(
-            (x + SAMPLE + GAP, y + row_height / 2.0),
-            Anchor::Start,
-            size,
-            BLACK,
-            text,
-        );
+        scene.of_arm(name, |scene| {
+            sample(scene, (x, y), (x + SAMPLE, y + row_height));
+            let at = (x + SAMPLE + GAP, y + row_height / 2.0);
+            scene.text(at, Anchor::Start, size, BLACK, text);
+        });
     }
     top + GAP + n_rows as f64 * row_height
 }

@@ -7,14 +7,18 @@ use super::style::{
 };
 use crate::figure::{Lines, Path, Role, Series};
 use crate::font::{LEADING, width, wrap};
+use crate::names::value_text;
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, Color, Dash, FAINT, GREY, GRID, Point, Scene};
+use folkmoot_metrics::term::small;
 
 /// What the curves are to reach is a dotted line.
 const GOAL_DASH: Dash = &[6.0, 10.0];
 
 /// From how many points on a curve has markers at some of them only.
 const MANY_POINTS: usize = 24;
+/// Of so many points of a curve pages say their numbers.
+const MOST_SPOTS: usize = 60;
 
 /// From how many points on a curve is drawn without dashes.
 const TOO_MANY_FOR_DASHES: usize = 150;
@@ -124,10 +128,12 @@ pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, naming: Nami
     }
     y_axis(scene, &area);
     let y = x_axis(scene, &x_scale, (left, top), (right, bottom));
-    lines.series.iter().for_each(|series| {
-        area.band(scene, series);
-        area.across(scene, series);
-    });
+    for series in &lines.series {
+        scene.of_arm(arm_of(lines, series), |scene| {
+            area.band(scene, series);
+            area.across(scene, series);
+        });
+    }
     scene.frame((left, top), (right, bottom), BLACK, 3.0);
     if let Some((name, y)) = lines
         .y
@@ -147,9 +153,14 @@ pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, naming: Nami
         .series
         .iter()
         .partition(|series| matches!(series.role, Role::Data(_)));
-    data.iter().chain(&theory).for_each(|series| area.curve(scene, series));
+    for series in data.iter().chain(&theory) {
+        scene.of_arm(arm_of(lines, series), |scene| area.curve(scene, series));
+    }
     let mut taken = Vec::new();
-    data.iter().for_each(|series| area.markers(scene, series, &mut taken));
+    for series in &data {
+        scene.of_arm(arm_of(lines, series), |scene| area.markers(scene, series, &mut taken));
+        area.spots(scene, lines, series);
+    }
     area.marks(scene, &lines.series);
     if naming == Naming::Ends {
         area.names(scene, &lines.series);
@@ -209,6 +220,19 @@ fn stroke(series: &Series) -> (Color, Dash, f64) {
         Role::Theory(index) => (BLACK, theory_dash(index), THEORY_WIDTH),
         Role::Control(index) => (GREY, theory_dash(index), THEORY_WIDTH),
     }
+}
+
+/// The name of the arm that a curve is of, whose seeds have no name of their own; blank for what is
+/// of none.
+fn arm_of<'a>(lines: &'a Lines, series: &'a Series) -> &'a str {
+    let (Role::Data(index) | Role::TheoryOf(index)) = series.role else {
+        return "";
+    };
+    let named = lines
+        .series
+        .iter()
+        .find(|other| other.role == Role::Data(index) && !other.label.is_empty());
+    named.map_or("", |series| &series.label)
 }
 
 /// The legend's entries; one for all theory that is drawn in the colour of its curve.
@@ -301,7 +325,9 @@ impl Area<'_> {
             }
             let color = if series.is_faint { GREY } else { color };
             let at = (self.right + GAP * 1.2, place);
-            scene.text(at, Anchor::Start, SMALL, color, series.label.clone());
+            scene.of_arm(&series.label, |scene| {
+                scene.text(at, Anchor::Start, SMALL, color, series.label.clone());
+            });
         }
     }
 
@@ -345,6 +371,37 @@ impl Area<'_> {
             for (x, y) in [lo, hi] {
                 scene.line(vec![(x, y - MARKER), (x, y + MARKER)], color, THEORY_WIDTH);
             }
+        }
+    }
+
+    /// What pages say of points: the arm, the seed where it is of one, and both numbers.
+    fn spots(&self, scene: &mut Scene, lines: &Lines, series: &Series) {
+        if series.is_faint {
+            return;
+        }
+        let name = arm_of(lines, series);
+        let every = series.points.len().div_ceil(MOST_SPOTS).max(1);
+        for (at, &(x, y)) in series.points.iter().enumerate().step_by(every) {
+            let Some(place) = self.place((x, y)) else { continue };
+            let seed = series.seeds.get(at).or(series.seeds.first());
+            let interval = series.band.iter().find(|(at, low, _)| *at == x && low.is_finite());
+            let said = [
+                name.to_owned(),
+                seed.map_or(String::new(), |seed| format!("seed {seed}")),
+                format!("{} {}", small(&lines.x.label), value_text(lines.x.unit, x)),
+            ];
+            let said: Vec<String> = said.into_iter().filter(|text| !text.is_empty()).collect();
+            let interval = interval.map_or(String::new(), |(_, low, high)| {
+                format!(
+                    " ({} to {})",
+                    value_text(lines.y.unit, *low),
+                    value_text(lines.y.unit, *high)
+                )
+            });
+            scene.spot(
+                place,
+                format!("{}: {}{interval}", said.join(", "), value_text(lines.y.unit, y)),
+            );
         }
     }
 

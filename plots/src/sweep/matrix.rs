@@ -65,12 +65,13 @@ impl<'a> View<'a> {
             });
             let dots = (0..2).flat_map(|place| {
                 let dots = self.dots(points, metric, &values[place], &spreads[place]);
-                dots.into_iter().map(move |y| (place as f64, y))
+                dots.into_iter().map(move |(seed, y)| (seed, (place as f64, y)))
             });
-            let dots: Vec<(f64, f64)> = dots.collect();
+            let (seeds, dots): (Vec<u64>, Vec<(f64, f64)>) = dots.unzip();
             if !dots.is_empty() {
                 series.push(Series {
                     path: Path::Dots,
+                    seeds,
                     ..Series::new("", Role::Data(index), dots)
                 });
             }

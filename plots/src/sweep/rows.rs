@@ -36,7 +36,10 @@ impl<'a> View<'a> {
                 let mean = spread(metric);
                 let dots = match is_score && (2..=MOST_SEEDS).contains(&mean.n()) {
                     true => self.by_seed(&points, metric),
-                    false => self.dots(&points, metric, value, &mean),
+                    false => {
+                        let dots = self.dots(&points, metric, value, &mean);
+                        dots.into_iter().map(|(_, number)| number).collect()
+                    }
                 };
                 Bar {
                     value: (!mean.mean.is_nan()).then_some(mean.mean),
@@ -76,6 +79,7 @@ impl<'a> View<'a> {
             groups: arms.iter().map(group).collect(),
             references: references.iter().map(|(_, label)| label.replace('_', " ")).collect(),
             points: is_score,
+            seeds: self.seeds(),
             is_compared: rows.iter().any(|row| row.remark.is_some()),
             rows,
             baseline,
@@ -83,9 +87,14 @@ impl<'a> View<'a> {
         })
     }
 
+    /// The seeds of the sweep, in ascending order.
+    fn seeds(&self) -> Vec<u64> {
+        let seeds: BTreeSet<u64> = self.sweep.points.iter().map(|point| point.seed).collect();
+        seeds.into_iter().collect()
+    }
+
     /// The number of each seed of the sweep, in their order; NaN where a point has none.
     fn by_seed(&self, points: &[&PointRow], metric: &str) -> Vec<f64> {
-        let seeds: BTreeSet<u64> = self.sweep.points.iter().map(|point| point.seed).collect();
         let number = |seed: u64| {
             points
                 .iter()
@@ -94,7 +103,10 @@ impl<'a> View<'a> {
                 .get(metric)
                 .copied()
         };
-        seeds.into_iter().map(|seed| number(seed).unwrap_or(f64::NAN)).collect()
+        self.seeds()
+            .into_iter()
+            .map(|seed| number(seed).unwrap_or(f64::NAN))
+            .collect()
     }
 }
 

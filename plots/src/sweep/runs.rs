@@ -88,13 +88,14 @@ pub(crate) fn of_curves(sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
         let mut arms: Vec<curves::Arm<'_>> = Vec::new();
         let n_arms = of_arms.len();
         for (label, rows) in of_arms {
-            let dirs = rows.iter().filter_map(|row| point_dir(sweep, row));
-            let dirs = dirs.filter(|_| n_arms <= MAX_CURVES);
+            let dirs = rows.iter().filter_map(|row| Some((row.seed, point_dir(sweep, row)?)));
+            let (seeds, dirs): (Vec<u64>, Vec<PathBuf>) = dirs.filter(|_| n_arms <= MAX_CURVES).unzip();
             arms.push(curves::Arm {
                 label,
                 summaries: rows.iter().map(|row| &row.summary).collect(),
                 remarks: compared.remarks(&rows),
-                runs: dirs.map(|dir| read_curves(&dir)).collect::<Result<_, _>>()?,
+                runs: dirs.iter().map(|dir| read_curves(dir)).collect::<Result<_, _>>()?,
+                seeds,
             });
         }
         let units = Units(&sweep.manifest.units, &sweep.manifest.terms);
