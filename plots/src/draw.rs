@@ -168,6 +168,31 @@ fn letter_it(panel: &mut Panel, letter: char) {
     *above = format!("({letter}) {above}").trim_end().to_owned();
 }
 
+/// Theory and controls look alike in all panels where they have the same name, and in none where
+/// they have another.
+fn number_references(panels: &mut [Panel]) {
+    let mut known: [Vec<String>; 2] = [Vec::new(), Vec::new()];
+    for panel in panels {
+        let Panel::Lines(lines) = panel else { continue };
+        for series in &mut lines.series {
+            let names = match series.role {
+                Role::Theory(_) => &mut known[0],
+                Role::Control(_) => &mut known[1],
+                Role::Data(_) | Role::TheoryOf(_) => continue,
+            };
+            let place = names.iter().position(|name| *name == series.label);
+            let index = place.unwrap_or_else(|| {
+                names.push(series.label.clone());
+                names.len() - 1
+            });
+            series.role = match series.role {
+                Role::Theory(_) => Role::Theory(index),
+                _ => Role::Control(index),
+            };
+        }
+    }
+}
+
 /// Curves of quantities that have the same bounds get the same range, so that they can be compared.
 fn share_ranges(panels: &mut [Panel]) {
     let mut known: Vec<((f64, f64), Vec<f64>)> = Vec::new();
@@ -230,6 +255,7 @@ fn prepared(figure: &Figure, panel: f64) -> (Vec<Panel>, Vec<String>, Shared) {
         }
     }
     share_ranges(&mut panels);
+    number_references(&mut panels);
     let lines = common_legend(&panels);
     // One of the panels that have the same names has them at its curves.
     let is_named = lines.as_ref().is_some_and(|lines| lines::names_at_ends(lines, panel));

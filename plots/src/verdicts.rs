@@ -59,8 +59,8 @@ pub(crate) fn figures(names: &[String], found: &[Found]) -> Vec<Figure> {
     if !panels.is_empty() {
         figures.push(Figure {
             name: "printed".to_owned(),
-            title: "Printed numbers and what was measured".to_owned(),
-            notes: vec!["means over seeds; on the dashed line both are equal".to_owned()],
+            title: "Published and measured values".to_owned(),
+            notes: vec!["Means over seeds; on the dashed line both are equal.".to_owned()],
             panels,
         });
     }
@@ -129,18 +129,25 @@ fn printed(one: &Found) -> Panel {
     let most = printed().fold(f64::NEG_INFINITY, f64::max);
     let measured = Series {
         path: Path::Scattered,
-        ..Series::new(one.system.clone(), Role::Data(0), one.numbers.clone())
+        ..Series::new("", Role::Data(0), one.numbers.clone())
     };
     let axis = |label: &str| Axis {
         log_beyond: None,
         ..Axis::new(label, Unit::Number)
     };
     Panel::Lines(Lines {
-        x: axis("printed"),
-        y: axis("measured"),
+        x: axis("Published"),
+        y: Axis {
+            above: one.system.clone(),
+            ..axis("Measured")
+        },
         series: vec![
             measured,
-            Series::new("equal", Role::Theory(0), vec![(least, least), (most, most)]),
+            Series::new(
+                "published = measured",
+                Role::Theory(0),
+                vec![(least, least), (most, most)],
+            ),
         ],
     })
 }
@@ -176,6 +183,6 @@ mod tests {
     fn printed_numbers_are_drawn_from_three_on() {
         let numbers = [(1.0, 1.0), (2.0, 3.0), (4.0, 4.0)];
         assert_eq!(drawn(&[1, 1], &numbers[..2]).len(), 1);
-        assert!(drawn(&[1, 1], &numbers)[1].contains("measured"));
+        assert!(drawn(&[1, 1], &numbers)[1].contains("Measured"));
     }
 }
