@@ -1,7 +1,7 @@
 //! Exports: what is rejected, and that a file appears whole or not at all. `sim/python/tests` tests
 //! the forms of the Python package.
 
-use crate::support::{TempDir, files, tiny};
+use crate::support::{Ended, TempDir, files, tiny};
 use std::fs;
 use std::process::Command;
 
@@ -91,4 +91,31 @@ fn an_export_says_what_an_unfinished_run_lacks() {
     temp.write("sweep/sweep.json", nothing_yet);
     temp.run(&["export", "sweep", CSV, "--to", "made"])
         .refused(&["there is nothing to export yet"]);
+}
+
+/// `tests/metadata.py` reads both with the packages of their standards.
+#[test]
+fn a_directory_and_a_file_of_data_have_metadata_beside_them() {
+    let temp = TempDir::new();
+    tiny().lay(&temp, "run");
+    let words = ["export", "run", "--ro-crate"];
+    let made = || {
+        let mut command = temp.command(&words);
+        Ended::of(&words, command.env("SOURCE_DATE_EPOCH", "1795910400").output().unwrap())
+    };
+    assert_eq!(made().done().trim(), "run/ro-crate-metadata.json");
+    let text = fs::read_to_string(temp.join("run/ro-crate-metadata.json")).unwrap();
+    assert!(text.contains("\"datePublished\": \"2026-11-29\""), "{text}");
+    assert!(text.contains("\"@id\": \"summary.json\""), "{text}");
+    made().refused(&["already exists and is never overwritten"]);
+
+    let set = "Rmat(n_nodes: 64)";
+    let printed = temp
+        .run(&["data", "generate", set, "--to", "g.fkm", "--croissant"])
+        .done();
+    assert!(printed.ends_with("g.fkm.croissant.json\n"), "{printed}");
+    let text = fs::read_to_string(temp.join("g.fkm.croissant.json")).unwrap();
+    for said in ["\"contentUrl\": \"g.fkm\"", "A graph with 64 nodes", "--to g.fkm"] {
+        assert!(text.contains(said), "{said} in {text}");
+    }
 }

@@ -47,6 +47,7 @@ pub mod ledger;
 pub mod metric;
 pub mod npy;
 pub mod records;
+pub mod ro_crate;
 pub mod run_dir;
 pub mod sheet;
 pub mod shell;

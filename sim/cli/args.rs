@@ -398,7 +398,7 @@ pub(crate) struct ExportArgs {
     pub(crate) dir: PathBuf,
     #[command(flatten)]
     pub(crate) form: FormArgs,
-    /// Output file [default: stdout]
+    /// Output file [default: stdout; with --ro-crate, in DIR]
     #[arg(long, value_name = "PATH")]
     pub(crate) to: Option<PathBuf>,
 }
@@ -418,6 +418,9 @@ pub(crate) struct FormArgs {
     /// The table of a sweep in Markdown
     #[arg(long)]
     pub(crate) markdown: bool,
+    /// The metadata of the directory as an RO-Crate, in DIR/ro-crate-metadata.json
+    #[arg(long)]
+    pub(crate) ro_crate: bool,
     /// Print the Python command that writes a Parquet file
     #[arg(long)]
     pub(crate) parquet: bool,

@@ -1,5 +1,6 @@
 //! `folkmoot data`: data sets got, described, and written as files that cards map into memory.
 
+mod croissant;
 mod describe;
 #[cfg(feature = "fetch")]
 mod fetch;
@@ -62,11 +63,11 @@ fn make(
     part.push(".part");
     let part = Path::new(&part);
     let file = File::create(part).map_err(|error| cannot(&error))?;
+    let verb = if is_generated { "generate" } else { "convert" };
+    let name = quoted(&to.to_string_lossy());
+    let seeded = seed.map_or_else(String::new, |seed| format!(" --seed {seed}"));
     let made = load_data(&scenario, &context::here_dirs(data)).map_err(|failure| {
-        let verb = if is_generated { "generate" } else { "convert" };
-        let name = quoted(&to.to_string_lossy());
-        let mut command = format!("{} data {verb} {what} --to {name}", program.name);
-        command += &seed.map_or_else(String::new, |seed| format!(" --seed {seed}"));
+        let mut command = format!("{} data {verb} {what} --to {name}{seeded}", program.name);
         if let Some(data) = &data.data {
             command += &format!(" --data {}", quoted(&data.to_string_lossy()));
         }
@@ -77,7 +78,16 @@ fn make(
         Ok(dataset)
     });
     match made {
-        Ok(dataset) => print(&described(to, &dataset)),
+        Ok(dataset) => {
+            print(&described(to, &dataset))?;
+            if args.croissant {
+                let file = to.file_name().unwrap_or_default().to_string_lossy();
+                let command = format!("folkmoot data {verb} {what} --to {}{seeded}", quoted(&file));
+                let metadata = croissant::write(to, &dataset, &command).map_err(|error| cannot(&error))?;
+                print(&metadata.display().to_string())?;
+            }
+            Ok(())
+        }
         Err(exit) => {
             // It is of no use, and a second failure would hide the first.
             let _ = fs::remove_file(part);

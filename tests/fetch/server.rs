@@ -2,6 +2,7 @@
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use sha2::Digest as _;
 use std::io::{BufRead, BufReader, Cursor, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -121,8 +122,8 @@ pub(super) fn serve(request: &Request, stream: &mut TcpStream, content: &[u8], t
 }
 
 pub(super) fn sha256(bytes: &[u8]) -> String {
-    let sum = ring::digest::digest(&ring::digest::SHA256, bytes);
-    sum.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    let sum = sha2::Sha256::digest(bytes);
+    sum.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub(super) fn packed(bytes: &[u8]) -> Vec<u8> {

@@ -94,4 +94,7 @@ pub(crate) struct WriteArgs {
     /// Output file
     #[arg(long, value_name = "FILE")]
     pub(crate) to: PathBuf,
+    /// Also write metadata in Croissant 1.0, in FILE.croissant.json
+    #[arg(long)]
+    pub(crate) croissant: bool,
 }

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
-use ring::digest::{Context, SHA256};
+use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
@@ -41,7 +41,7 @@ pub(super) fn sum_of(path: &Path, is_compressed: bool) -> io::Result<Sum> {
 
 /// Copies at most `most` bytes, and takes their sum.
 fn pour(from: &mut dyn Read, to: &mut dyn Write, most: u64) -> Result<Sum, Failed> {
-    let mut context = Context::new(&SHA256);
+    let mut context = Sha256::new();
     let mut bytes = 0;
     let mut block = vec![0; 1 << 16];
     loop {
@@ -58,8 +58,8 @@ fn pour(from: &mut dyn Read, to: &mut dyn Write, most: u64) -> Result<Sum, Faile
         context.update(&block[..n]);
         to.write_all(&block[..n]).map_err(Failed::Writing)?;
     }
-    let digits = context.finish();
-    let digits = digits.as_ref().iter().map(|byte| format!("{byte:02x}"));
+    let digits = context.finalize();
+    let digits = digits.iter().map(|byte| format!("{byte:02x}"));
     Ok(Sum {
         bytes,
         sha256: digits.collect(),
