@@ -7,7 +7,7 @@ use folkmoot_metrics::term::small;
 use std::collections::BTreeSet;
 
 /// So many curves can be told apart in one panel.
-const MOST: usize = 6;
+pub(crate) const MOST: usize = 6;
 /// More panels than these fill more than a page.
 const MOST_PANELS: usize = 18;
 

@@ -112,3 +112,72 @@ pub(super) fn x_axis(scene: &mut Scene, scale: &Scale, (left, top): Point, (righ
     }
     y
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::multiples::MOST;
+
+    /// Red, green and blue without the curve of screens.
+    fn linear(Color(red, green, blue): Color) -> [f64; 3] {
+        let one = |c: u8| match f64::from(c) / 255.0 {
+            c if c <= 0.04045 => c / 12.92,
+            c => libm::pow((c + 0.055) / 1.055, 2.4),
+        };
+        [one(red), one(green), one(blue)]
+    }
+
+    fn times(matrix: [[f64; 3]; 3], of: [f64; 3]) -> [f64; 3] {
+        matrix.map(|row| row.iter().zip(of).map(|(a, b)| a * b).sum())
+    }
+
+    /// Lightness and the two hues of CIELAB under D65.
+    fn lab(color: [f64; 3]) -> [f64; 3] {
+        let xyz = times(
+            [
+                [0.4124, 0.3576, 0.1805],
+                [0.2126, 0.7152, 0.0722],
+                [0.0193, 0.1192, 0.9505],
+            ],
+            color,
+        );
+        let part = |t: f64| match t > 0.008856 {
+            true => libm::cbrt(t),
+            false => 7.787 * t + 16.0 / 116.0,
+        };
+        let [x, y, z] = [part(xyz[0] / 0.95047), part(xyz[1]), part(xyz[2] / 1.08883)];
+        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+    }
+
+    fn pairs() -> impl Iterator<Item = (usize, usize)> {
+        (0..MOST).flat_map(|a| (0..a).map(move |b| (b, a)))
+    }
+
+    fn apart(seen: impl Fn([f64; 3]) -> [f64; 3], (a, b): (usize, usize)) -> f64 {
+        let [a, b] = [a, b].map(|index| lab(seen(linear(data_color(index)))));
+        libm::sqrt(a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum())
+    }
+
+    /// The matrix for full deuteranopia: G. M. Machado, M. M. Oliveira and L. A. F. Fernandes 2009,
+    /// table 1. A difference of 2.3 is just noticed.
+    #[test]
+    fn colours_differ_for_those_who_see_no_green() {
+        const NO_GREEN: [[f64; 3]; 3] = [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ];
+        let seen = |color| times(NO_GREEN, color).map(|c| c.clamp(0.0, 1.0));
+        for pair in pairs() {
+            assert!(apart(seen, pair) > 15.0, "{pair:?}: {}", apart(seen, pair));
+        }
+    }
+
+    #[test]
+    fn curves_of_one_grey_differ_in_dash() {
+        let seen = |[red, green, blue]: [f64; 3]| [0.2126 * red + 0.7152 * green + 0.0722 * blue; 3];
+        for (a, b) in pairs().filter(|pair| apart(seen, *pair) < 10.0) {
+            assert!(data_dash(a) != data_dash(b), "{a} and {b}");
+        }
+    }
+}
