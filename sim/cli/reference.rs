@@ -4,14 +4,17 @@
 //! `sim/book/src/reference` holds the pages of the shipped program. A program with parts of its own
 //! writes its own.
 
+mod fields;
+
 use crate::context::Program;
 use crate::exit::Exit;
-use crate::explain::{better, default, items, range_of, unit};
+use crate::explain::{better, items, unit};
 use clap::{Arg, Command};
+use fields::{FIELDS, Groups};
 use folkmoot_metrics::Term;
 use folkmoot_metrics::figures::FIGURES;
 use folkmoot_metrics::key::{MARKS, PREFIXES, SUFFIXES};
-use folkmoot_parts::{Body, Field, Shape, Value, Variant};
+use folkmoot_parts::{Shape, Value};
 use folkmoot_scenarios::axis::Described;
 use folkmoot_scenarios::file::ScenarioFile;
 use folkmoot_scenarios::glossary::{Glossary, tables};
@@ -19,6 +22,9 @@ use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::scenario::check;
 use folkmoot_scenarios::summary::TERMS;
 use folkmoot_scenarios::text::Source;
+
+/// What algorithms are in a card.
+const STRATEGY: &str = "strategy";
 
 /// A page: the name of its file without the ending, its title and its text below that.
 struct Page {
@@ -34,22 +40,25 @@ struct Page {
 /// When a card that comes with the program is wrong.
 pub(crate) fn pages(program: &Program, command: &Command) -> Result<Vec<(String, String)>, Exit> {
     let name = &program.name;
+    let strategies: Vec<&Described> = program.registry.parts().filter(|part| part.what == STRATEGY).collect();
+    let groups = Groups::of(&strategies);
     let mut all = vec![
         page("commands", "Commands", commands(command, name)),
         page("card", "Fields of a card", of_card(&program.registry)),
     ];
     let mut kinds: Vec<&'static str> = Vec::new();
     for part in program.registry.parts() {
-        if part.what == "strategy" {
-            all.push(page(part.name, part.name, of_strategy(program, part)));
+        if part.what == STRATEGY {
+            all.push(page(part.name, part.name, of_strategy(program, part, &groups)));
         } else if !kinds.contains(&part.what) {
             kinds.push(part.what);
         }
     }
+    all.extend(groups.pages().map(|(file, title, body)| page(&file, &title, body)));
     for what in kinds {
         let parts = program.registry.parts().filter(|part| part.what == what);
         let body: Vec<String> = parts
-            .map(|part| format!("## {}\n\n{}", part.name, of_part(part)))
+            .map(|part| format!("## {}\n\n{}", part.name, of_part(part, &Groups::default())))
             .collect();
         all.push(page(&slug(what), &format!("Parts: {what}"), body.join("\n\n")));
     }
@@ -152,11 +161,11 @@ fn meaning(arg: &Arg) -> String {
 
 fn of_card(registry: &Registry) -> String {
     let mut rows = Vec::new();
-    below("", &ScenarioFile::shape(), &mut rows);
+    fields::below("", &ScenarioFile::shape(), &Groups::default(), &mut rows);
     for row in &mut rows {
         let kind = registry.parts().find(|part| code(part.field) == row[0]);
         if let Some(Described { what, .. }) = kind {
-            let file = if *what == "strategy" {
+            let file = if *what == STRATEGY {
                 "README".to_owned()
             } else {
                 slug(what)
@@ -173,8 +182,8 @@ fn of_card(registry: &Registry) -> String {
     )
 }
 
-fn of_strategy(program: &Program, part: &Described) -> String {
-    let mut blocks = vec![of_part(part)];
+fn of_strategy(program: &Program, part: &Described, groups: &Groups) -> String {
+    let mut blocks = vec![of_part(part, groups)];
     let glossary = program
         .registry
         .glossaries()
@@ -192,110 +201,16 @@ fn of_strategy(program: &Program, part: &Described) -> String {
     blocks.join("\n\n")
 }
 
-fn of_part(part: &Described) -> String {
+fn of_part(part: &Described, groups: &Groups) -> String {
     let about = plain(part.about.trim_end_matches('.'));
     let head = format!("{}{}.", about[..1].to_uppercase(), &about[1..]);
-    let fields = fields(&part.shape);
+    let fields = fields::table_of(&part.shape, groups);
     let shape = match (fields.is_empty(), items(&part.shape)) {
         (false, _) => fields,
         (true, Shape::Fields(_)) => "It has no fields.".to_owned(),
         (true, shape) => format!("It holds {}.", shape.words()),
     };
     format!("{head}\n\n{shape}")
-}
-
-const FIELDS: [&str; 2] = ["field", "what it is, takes and is by default"];
-
-/// Every field below a value, those of its fields and variants included.
-fn fields(shape: &Shape) -> String {
-    let mut rows = Vec::new();
-    below("", shape, &mut rows);
-    match rows.is_empty() {
-        true => String::new(),
-        false => table(&FIELDS, &rows),
-    }
-}
-
-fn below(path: &str, shape: &Shape, rows: &mut Vec<Vec<String>>) {
-    match items(shape) {
-        Shape::Fields(all) => {
-            for field in all {
-                let path = joined(path, field.name);
-                rows.push(row(&path, field));
-                below(&path, &field.shape, rows);
-            }
-        }
-        Shape::Choice(variants) => {
-            for variant in variants {
-                let path = joined(path, variant.name);
-                rows.push(of_variant(&path, variant));
-                match &variant.body {
-                    Body::Nothing => {}
-                    Body::One(field) => below(&path, &field.shape, rows),
-                    Body::Fields(fields) => below(&path, &Shape::Fields(fields.clone()), rows),
-                }
-            }
-        }
-        Shape::Map(inner) => below(path, inner, rows),
-        _ => {}
-    }
-}
-
-fn joined(path: &str, name: &str) -> String {
-    match path.is_empty() {
-        true => name.to_owned(),
-        false => format!("{path}.{name}"),
-    }
-}
-
-fn row(path: &str, field: &Field) -> Vec<String> {
-    let takes = match field.shape.inner() {
-        Shape::Component(what) => format!("[{what}]({}.md)", slug(what)),
-        _ => plain(&field.shape.words()),
-    };
-    let default = match default(field) {
-        none if none.starts_with("none;") => none.replace("none; it ", ""),
-        text if own(&field.shape).as_ref() == Some(&text) => "by default as below".to_owned(),
-        text => format!("by default {}", code(&text)),
-    };
-    let takes = with_range(takes, field);
-    vec![
-        code(path),
-        format!("{} Takes {takes}; {default}.", plain(field.about))
-            .trim_start()
-            .to_owned(),
-    ]
-}
-
-fn with_range(takes: String, field: &Field) -> String {
-    match range_of(field) {
-        range if range.is_empty() => takes,
-        range => format!("{takes}, {}", plain(&range)),
-    }
-}
-
-/// What a value of fields is if each has its own default.
-fn own(shape: &Shape) -> Option<String> {
-    let Shape::Fields(fields) = shape else { return None };
-    let fields = fields
-        .iter()
-        .map(|field| Some(format!("{}: {}", field.name, field.default.as_ref()?)));
-    Some(format!("({})", fields.collect::<Option<Vec<String>>>()?.join(", ")))
-}
-
-fn of_variant(path: &str, variant: &Variant) -> Vec<String> {
-    let mut about = plain(variant.about);
-    if let Body::One(field) = &variant.body {
-        about += &format!(" Holds {}.", with_range(plain(&field.shape.words()), field));
-    }
-    if variant.is_default {
-        about += " The default.";
-    }
-    if !variant.sets.is_empty() {
-        let sets: Vec<String> = variant.sets.iter().map(|set| code(set)).collect();
-        about += &format!(" Sets, where a card does not, {}.", sets.join(", "));
-    }
-    vec![code(path), about]
 }
 
 fn messages(glossary: &Glossary) -> String {
