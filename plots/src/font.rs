@@ -127,15 +127,21 @@ pub(crate) fn wrap(text: &str, size: f64, limit: f64, max_lines: usize) -> Vec<S
     lines.iter().map(|line| fit(line, size, limit)).collect()
 }
 
-/// The words of a text; a number, its half-width and its unit are one.
+/// The words of a text; a number, its half-width and its unit are one, and signs stay with what is
+/// before them.
 fn unbroken(text: &str) -> Vec<String> {
+    const SIGNS: [&str; 4] = ["±", "=", "↑", "↓"];
     const UNITS: [&str; 10] = ["%", "s", "ms", "min", "h", "B", "kB", "MB", "GB", "points"];
     let mut words: Vec<String> = Vec::new();
     let ends_in_digit = |word: &String| word.ends_with(|c: char| c.is_ascii_digit());
     for word in text.split_whitespace() {
         let bare = word.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '%');
         match words.last_mut() {
-            Some(last) if word == "±" || last.ends_with('±') || (UNITS.contains(&bare) && ends_in_digit(last)) => {
+            Some(last)
+                if SIGNS.contains(&word)
+                    || last.ends_with(['±', '='])
+                    || (UNITS.contains(&bare) && ends_in_digit(last)) =>
+            {
                 last.push(' ');
                 last.push_str(word);
             }
@@ -151,8 +157,18 @@ mod tests {
 
     #[test]
     fn a_number_is_not_parted_from_its_unit() {
-        let words = unbroken("lower (−2.9 ± 0.5 s); its 95 % interval, 3 s");
-        assert_eq!(words, ["lower", "(−2.9 ± 0.5 s);", "its", "95 %", "interval,", "3 s"]);
+        let words = unbroken("lower (−2.9 ± 0.5 s); its 95 % interval, 3 s, at δ = 1 ↑");
+        let expected = [
+            "lower",
+            "(−2.9 ± 0.5 s);",
+            "its",
+            "95 %",
+            "interval,",
+            "3 s,",
+            "at",
+            "δ = 1 ↑",
+        ];
+        assert_eq!(words, expected);
     }
 
     #[test]

@@ -87,7 +87,11 @@ impl Groups {
         pages.into_iter().map(|(rows, group)| {
             let of: Vec<String> = group.of.iter().map(|name| format!("[{name}]({name}.md)")).collect();
             let of = of.join(", ");
-            let title = format!("Fields: {} of {}", group.name, group.of.join(", "));
+            let of_first = match group.file.ends_with(&slug(group.name)) {
+                true => String::new(),
+                false => format!(" of {}", group.of[0]),
+            };
+            let title = format!("Fields: {}{of_first}", group.name);
             (
                 group.file.clone(),
                 title,
