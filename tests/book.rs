@@ -491,8 +491,8 @@ fn the_book_lists_the_algorithms_of_each_folder() {
          For example, four variants of\n`FedAvg` on the same task:\n\n\
          ```sh,ignore\nfolkmoot sweep fed-avg/algorithms\n```\n\n\
          ![Rounds, virtual time and bytes that four algorithms need to reach 90 % test accuracy](target.svg)\n\n\
-         | `strategy` | what a client holds | task | threat model | what is sent | start with | page |\n\
-         |---|---|---|---|---|---|---|\n{rows}\n\
+         | `strategy` | what a client holds | task | threat model | what is sent | start with |\n\
+         |---|---|---|---|---|---|\n{rows}\n\
          Without a reason for another algorithm, start with `FedAvg`, and compare it with local training:\n\
          `LocalOnly` of `Federated`. In brackets is the time of all runs of a card on one core, as\n\
          `folkmoot list` states it. `folkmoot explain NAME` lists the settings of an algorithm, and\n\
