@@ -367,8 +367,8 @@ fn the_reference_is_what_the_program_says() {
 
 /// The papers' errata as the claims have them, with what was measured of each, a table a system.
 fn errata() -> String {
-    let mut page = "# Errata of the papers\n\nWhat cannot be as a paper prints it: the claims that an erratum concerns, and what became of them. With seeds, \
-        commands and all other claims: `scenarios/RESULTS.md`.\n"
+    let mut page = "# Errata of the papers\n\nPublished statements that cannot be correct, with measurements and verdicts. \
+        `scenarios/RESULTS.md` has\nall claims. Measured numbers are mean ± half-width of the 95 % confidence interval.\n"
         .to_owned();
     for one in crate::audit::recorded().0 {
         let mut rows: Vec<(String, String)> = Vec::new();
@@ -387,10 +387,13 @@ fn errata() -> String {
             let cells = cells.map(|cell| cell.replace('|', "\\|").replace('*', "\\*").replace('\n', " "));
             rows.push((claim.erratum.clone(), format!("| {} |\n", cells.join(" | "))));
         }
+        if rows.is_empty() {
+            continue;
+        }
         rows.sort_by(|a, b| a.0.cmp(&b.0));
         let rows: Vec<String> = rows.into_iter().map(|(_, row)| row).collect();
         page += &format!(
-            "\n## {}\n\n{}\n\n| | what the paper says | where: printed | measured | verdict |\n|---|---|---|---|---|\n{}",
+            "\n## {}\n\n{}\n\n| | claim | place: published | measured | verdict |\n|---|---|---|---|---|\n{}",
             one.claims.system,
             one.claims.paper,
             rows.concat()
