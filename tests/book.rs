@@ -87,8 +87,12 @@ fn assert_generated(path: &Path, text: &str) {
     assert!(there == text, "UPDATE_GOLDEN=1 writes {}", path.display());
 }
 
-/// The pages of algorithms are those in their folders of scenarios, and the summary lists them and
-/// the reference.
+/// The first line of a page in a folder of scenarios that is a how-to guide, not the page of an
+/// algorithm.
+const HOW_TO: &str = "<!-- how-to -->\n";
+
+/// The pages of algorithms are those in their folders of scenarios, and the summary lists them,
+/// the how-to guides among them, and the reference.
 #[test]
 fn pages_of_algorithms_come_from_their_folders() {
     let pages = of_crates();
@@ -108,11 +112,23 @@ fn pages_of_algorithms_come_from_their_folders() {
         assert_generated(&source().join(&page.name), &page.text);
     }
     let summary = fs::read_to_string(source().join("SUMMARY.md")).unwrap();
-    let (by_hand, _) = summary.split_once("# Systems").unwrap();
-    let mut text = format!("{by_hand}# Systems\n\n");
-    for page in &pages {
-        text += &format!("- [{}]({})\n", title(&page.text), page.name);
-    }
+    let (how_to, rest) = summary.split_once("# Explanation").unwrap();
+    let (explanation, _) = rest.split_once("# Algorithms").unwrap();
+    let by_hand: Vec<&str> = how_to.lines().filter(|line| !line.contains("](systems/")).collect();
+    let (guides, algorithms): (Vec<&OfCrate>, Vec<&OfCrate>) =
+        pages.iter().partition(|page| page.text.starts_with(HOW_TO));
+    let list = |pages: Vec<&OfCrate>| -> String {
+        pages
+            .into_iter()
+            .map(|page| format!("- [{}]({})\n", title(&page.text), page.name))
+            .collect()
+    };
+    let mut text = format!(
+        "{}\n{}\n# Explanation{explanation}# Algorithms\n\n{}",
+        by_hand.join("\n").trim_end(),
+        list(guides),
+        list(algorithms)
+    );
     text += "- [Errata of the papers](systems/errata.md)\n\n# Reference\n\n- [Index](reference/README.md)\n";
     let index = fs::read_to_string(source().join("reference/README.md")).unwrap();
     for line in index.lines().filter(|line| line.starts_with("- [")) {
@@ -351,8 +367,8 @@ fn the_reference_is_what_the_program_says() {
 
 /// The papers' errata as the claims have them, with what was measured of each, a table a system.
 fn errata() -> String {
-    let mut page = "# Errata of the papers\n\nWhat cannot be as a paper prints it: the claims that an erratum concerns, and what became of them. With seeds, \
-        commands and all other claims: `scenarios/RESULTS.md`.\n"
+    let mut page = "# Errata of the papers\n\nPublished statements that cannot be correct, with measurements and verdicts. \
+        `scenarios/RESULTS.md` has\nall claims. Measured numbers are mean ± half-width of the 95 % confidence interval.\n"
         .to_owned();
     for one in crate::audit::recorded().0 {
         let mut rows: Vec<(String, String)> = Vec::new();
@@ -371,10 +387,13 @@ fn errata() -> String {
             let cells = cells.map(|cell| cell.replace('|', "\\|").replace('*', "\\*").replace('\n', " "));
             rows.push((claim.erratum.clone(), format!("| {} |\n", cells.join(" | "))));
         }
+        if rows.is_empty() {
+            continue;
+        }
         rows.sort_by(|a, b| a.0.cmp(&b.0));
         let rows: Vec<String> = rows.into_iter().map(|(_, row)| row).collect();
         page += &format!(
-            "\n## {}\n\n{}\n\n| | what the paper says | where: printed | measured | verdict |\n|---|---|---|---|---|\n{}",
+            "\n## {}\n\n{}\n\n| | claim | place: published | measured | verdict |\n|---|---|---|---|---|\n{}",
             one.claims.system,
             one.claims.paper,
             rows.concat()
@@ -458,7 +477,7 @@ fn the_book_lists_the_algorithms_of_each_folder() {
             .lines()
             .filter(|line| line.starts_with("| `") && !line.starts_with("| `strategy`"))
         {
-            rows += line;
+            rows += &line.replace("](../../sim/book/src/", "](");
             rows.push('\n');
         }
         for fence in fences(&text) {
@@ -471,8 +490,16 @@ fn the_book_lists_the_algorithms_of_each_folder() {
         assert!(rows.contains(&format!("`{}`", part.name)), "no row of {}", part.name);
     }
     let mut page = format!(
-        "# Algorithms\n\nAn experiment card names one of these in `strategy`. `folkmoot explain NAME` lists its settings.\n\n\
-         | `strategy` | papers | what is simulated |\n|---|---|---|\n{rows}"
+        "# Which algorithm should I use?\n\nFind your setting in the table, and start with the card of its row. \
+         For example, four variants of\n`FedAvg` on the same task:\n\n\
+         ```sh,ignore\nfolkmoot sweep fed-avg/algorithms\n```\n\n\
+         ![Rounds, virtual time and bytes that four algorithms need to reach 90 % test accuracy](target.svg)\n\n\
+         | `strategy` | what a client holds | task | threat model | what is sent | start with |\n\
+         |---|---|---|---|---|---|\n{rows}\n\
+         Without a reason for another algorithm, start with `FedAvg`, and compare it with local training:\n\
+         `LocalOnly` of `Federated`. In brackets is the time of all runs of a card on one core, as\n\
+         `folkmoot list` states it. `folkmoot explain NAME` lists the settings of an algorithm, and\n\
+         [How large can I go?](how-large.md) has time and memory by the number of clients.\n"
     );
     if !commands.is_empty() {
         page += &format!("\nExamples, with their processor time:\n\n```sh,ignore\n{commands}```\n");

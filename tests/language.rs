@@ -137,8 +137,7 @@ fn faults(page: &str, banned: &[String]) -> Vec<String> {
     found
 }
 
-/// All pages for people, with the experiment reports, except generated ones and those of single
-/// algorithms.
+/// All pages for people, with the experiment reports, except generated ones.
 fn pages() -> Vec<String> {
     let tops = [
         "README.md",
@@ -152,7 +151,10 @@ fn pages() -> Vec<String> {
         let is_page = |name: &String| match dir {
             "sim" => {
                 let book = name.strip_prefix("book/src/");
-                let is_book = book.is_some_and(|name| !name.contains('/') && name != "SUMMARY.md");
+                let is_book = book.is_some_and(|name| {
+                    let is_page = !name.contains('/') || name.starts_with("systems/");
+                    is_page && !["SUMMARY.md", "systems/errata.md"].contains(&name)
+                });
                 is_book && name.ends_with(".md") || name.ends_with("/README.md") && book.is_none()
             }
             "scenarios" => name == "README.md" || name.ends_with("/notes.md"),
