@@ -172,9 +172,12 @@ fn fences(page: &str) -> Vec<Fence> {
     found
 }
 
+/// What a command has said, without the progress that it reports every ten seconds on a slow machine.
 fn ended(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    text(&output.stdout) + &text(&output.stderr)
+    let is_progress = |line: &str| line.starts_with(|c: char| c.is_ascii_digit()) && line.trim_end().ends_with(" left");
+    let said = text(&output.stdout) + &text(&output.stderr);
+    said.split_inclusive('\n').filter(|line| !is_progress(line)).collect()
 }
 
 /// Runs a script in `temp` with the program on the path; what it says on stderr comes where it is

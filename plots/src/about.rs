@@ -139,10 +139,10 @@ mod tests {
     fn a_command_names_no_place_on_a_machine() {
         let cases = [
             ("folkmoot run karate", "folkmoot run karate"),
-            ("folkmoot run /home/a/b.ron --seed 2", "folkmoot run b.ron --seed 2"),
+            ("folkmoot run /cards/a/b.ron --seed 2", "folkmoot run b.ron --seed 2"),
             ("folkmoot run 'd/a b.ron' --data /tmp/x", "folkmoot run 'd/a b.ron'"),
             (
-                "folkmoot run '/home/a b/it'\\''s c.ron' --data '/d d' --set 'x=Y(\"/e f\")'",
+                "folkmoot run '/cards/a b/it'\\''s c.ron' --data '/d d' --set 'x=Y(\"/e f\")'",
                 "folkmoot run 'it'\\''s c.ron' --set 'x=Y(\"/e f\")'",
             ),
         ];
