@@ -7,17 +7,54 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The terms of Croissant that are used here, and where they are defined.
+/// Terms that are those of Croissant under the same name.
+const TERMS: [&str; 26] = [
+    "citeAs",
+    "column",
+    "equivalentProperty",
+    "extract",
+    "field",
+    "fileObject",
+    "fileProperty",
+    "fileSet",
+    "format",
+    "includes",
+    "isLiveDataset",
+    "jsonPath",
+    "key",
+    "md5",
+    "parentField",
+    "path",
+    "recordSet",
+    "references",
+    "regex",
+    "repeated",
+    "replace",
+    "samplingRate",
+    "separator",
+    "source",
+    "subField",
+    "transform",
+];
+
+/// The terms of Croissant 1.0 and where they are defined, as its specification lists them.
 fn context() -> Value {
-    json!({
+    let mut context = json!({
         "@language": "en",
         "@vocab": "https://schema.org/",
         "sc": "https://schema.org/",
         "cr": "http://mlcommons.org/croissant/",
+        "rai": "http://mlcommons.org/croissant/RAI/",
         "dct": "http://purl.org/dc/terms/",
         "conformsTo": "dct:conformsTo",
-        "citeAs": "cr:citeAs",
-    })
+        "data": { "@id": "cr:data", "@type": "@json" },
+        "dataType": { "@id": "cr:dataType", "@type": "@vocab" },
+        "examples": { "@id": "cr:examples", "@type": "@json" },
+    });
+    for term in TERMS {
+        context[term] = json!(format!("cr:{term}"));
+    }
+    context
 }
 
 /// Writes the metadata of `file`, made by `command`, and returns where.
