@@ -71,7 +71,7 @@ pub(crate) fn figures(sweep: &SweepDir) -> Vec<Figure> {
     };
     let complete = !sweep.manifest.headline.is_empty() || headline.iter().all(|metric| view.has(metric));
     let scatter = match headline[..] {
-        [first, second, ..] if complete => view.scatter(first, second),
+        [first, second, ..] if complete && view.is_trade(first, second) => view.scatter(first, second),
         _ => None,
     };
     let parts = view.parts();
@@ -326,6 +326,13 @@ impl<'a> View<'a> {
             }
         };
         seen.then(panel)
+    }
+
+    /// Whether more of one number may cost the other: two scores alike say nothing over each other.
+    fn is_trade(&self, first: &str, second: &str) -> bool {
+        let units = self.units();
+        let is_score = |name: &str| units.bounds(name).is_some() && !units.arrow(name).is_empty();
+        !(is_score(first) && is_score(second) && units.arrow(first) == units.arrow(second))
     }
 
     /// The second metric of a headline over the first, a point for each value of the only axis,

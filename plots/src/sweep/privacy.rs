@@ -31,11 +31,12 @@ impl View<'_> {
         attacks
             .into_iter()
             .take(MOST_ATTACKS)
-            .map(|name| self.path(score, name))
+            .filter_map(|name| self.path(score, name))
             .collect()
     }
 
-    fn path(&self, score: &str, attack: &str) -> Panel {
+    /// The panel of an attack; `None` where fewer than two of its points have both numbers.
+    fn path(&self, score: &str, attack: &str) -> Option<Panel> {
         let units = self.units();
         let mut series = Vec::new();
         let arms = match self.numeric {
@@ -76,13 +77,20 @@ impl View<'_> {
                 ..Axis::new(label, unit)
             }
         };
-        Panel::Lines(Lines {
-            x: axis(score),
-            y: Axis {
-                goal: units.blind(attack).map(|blind| (blind, "blind guess".to_owned())),
-                ..axis(attack)
-            },
-            series,
+        let points = |series: &Series| {
+            let known = series.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
+            known.count()
+        };
+        series.retain(|series| points(series) > 0);
+        (series.iter().map(points).sum::<usize>() > 1).then(|| {
+            Panel::Lines(Lines {
+                x: axis(score),
+                y: Axis {
+                    goal: units.blind(attack).map(|blind| (blind, "blind guess".to_owned())),
+                    ..axis(attack)
+                },
+                series,
+            })
         })
     }
 }
