@@ -17,9 +17,10 @@ use folkmoot_scenarios::run::{Cache, Loaded, load};
 use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::text::apply_setting;
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::Duration;
 use stops::{among, in_pieces};
 
@@ -339,7 +340,14 @@ fn another_build_of_the_program_is_refused() {
     let mut file = fs::File::options().append(true).open(&other).unwrap();
     file.write_all(b"built again").unwrap();
     drop(file);
-    let resumed = Command::new(&other).arg("resume").arg(&dir).output().unwrap();
+    // A test beside this one may have begun a program while the file was open, which then holds it for
+    // a moment.
+    let resumed = loop {
+        match Command::new(&other).arg("resume").arg(&dir).output() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => thread::sleep(Duration::from_millis(50)),
+            resumed => break resumed.unwrap(),
+        }
+    };
     let said = String::from_utf8(resumed.stderr).unwrap();
     assert_eq!(resumed.status.code(), Some(2), "{said}");
     assert!(said.contains("the program's file (its hash) was"), "{said}");
