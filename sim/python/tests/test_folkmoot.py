@@ -360,6 +360,7 @@ def test_a_budget_is_computed_without_a_run() -> None:
     # A number of clients is a sample of fixed size, which costs more.
     fixed = folkmoot.budget(noise=200, clients="50/100", rounds=50)
     poisson = folkmoot.budget(noise=200, rate=0.5, rounds=50)
+    assert fixed.epsilon is not None and poisson.epsilon is not None
     assert 0.18 < fixed.epsilon < 0.275 and poisson.epsilon < 0.06 and "replace" in fixed.neighbours
     with pytest.raises(folkmoot.FolkmootError, match="two of --epsilon, --noise and --rounds"):
         folkmoot.budget(noise=1.0)
