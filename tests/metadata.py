@@ -27,6 +27,9 @@ def crate(folder, n_parts):
     assert len(actions) == 1 and actions[0]["instrument"]["name"] == "Folkmoot", actions
     # A sweep names data of files; data that are generated stand with each run.
     assert actions[0].get("object") or folder.name == "sweep", "no data set"
+    # Numbers are those of a run; a mean over the arms of a sweep would say nothing.
+    has_value = ["value" in number.properties() for number in root["variableMeasured"]]
+    assert has_value and set(has_value) == {folder.name == "run"}, has_value
     assert root["datePublished"] and root["description"], root.properties()
     with tempfile.TemporaryDirectory() as copy:
         read.write(copy)

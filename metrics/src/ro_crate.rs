@@ -1,14 +1,14 @@
 //! `ro-crate-metadata.json`: what a run or sweep directory holds, in the vocabulary of RO-Crate 1.1.
 //!
 //! The files with their sizes, the program and the command that made them, the data sets with their
-//! fingerprints, and the headline's numbers. The date of publication is the caller's, so that equal
+//! fingerprints, and the metrics of the headline: of a run with their values. The date of publication is the caller's, so that equal
 //! directories and dates give equal bytes.
 
+use crate::Unit;
 use crate::key::base;
 use crate::run_dir::{ReadError, RunDir, list_files};
 use crate::sweep_dir::{POINTS, SWEEP, SweepDir};
 use crate::term::Meaning;
-use crate::{Spread, Unit};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -71,8 +71,9 @@ struct Whole<'a> {
     seeds: Vec<u64>,
     units: &'a BTreeMap<String, Unit>,
     terms: &'a BTreeMap<String, Meaning>,
-    /// The headline's numbers, each with the mean over runs.
-    numbers: Vec<(String, Spread)>,
+    /// The headline's metrics, each with its value; of a sweep none, since a mean over its arms would
+    /// say nothing.
+    numbers: Vec<(&'a str, Option<f64>)>,
 }
 
 /// The metadata of the run or sweep directory `dir`, which is published on `date`, such as
@@ -92,7 +93,6 @@ pub fn ro_crate(dir: &Path, date: &str) -> Result<String, ReadError> {
 
 fn of_run(run: &RunDir, files: &[String], date: &str) -> Value {
     let manifest = &run.manifest;
-    let number = |name: &String| Some((name.clone(), Spread::of(&[*run.summary.get(name)?])));
     let whole = Whole {
         name: &manifest.name,
         question: &manifest.question,
@@ -104,18 +104,15 @@ fn of_run(run: &RunDir, files: &[String], date: &str) -> Value {
         seeds: vec![manifest.seed],
         units: &manifest.units,
         terms: &manifest.terms,
-        numbers: manifest.headline.iter().filter_map(number).collect(),
+        numbers: (manifest.headline.iter())
+            .filter_map(|name| Some((name.as_str(), Some(*run.summary.get(name)?))))
+            .collect(),
     };
     whole.described(&run.path, files, date)
 }
 
 fn of_sweep(sweep: &SweepDir, files: &[String], date: &str) -> Value {
     let manifest = &sweep.manifest;
-    let number = |name: &String| {
-        let values = sweep.points.iter().filter_map(|point| point.summary.get(name).copied());
-        let values: Vec<f64> = values.collect();
-        (!values.is_empty()).then(|| (name.clone(), Spread::of(&values)))
-    };
     let whole = Whole {
         name: &manifest.name,
         question: &manifest.question,
@@ -127,7 +124,7 @@ fn of_sweep(sweep: &SweepDir, files: &[String], date: &str) -> Value {
         seeds: manifest.seeds.clone(),
         units: &manifest.units,
         terms: &manifest.terms,
-        numbers: manifest.headline.iter().filter_map(number).collect(),
+        numbers: manifest.headline.iter().map(|name| (name.as_str(), None)).collect(),
     };
     whole.described(&sweep.path, files, date)
 }
@@ -141,7 +138,7 @@ impl Whole<'_> {
         let numbers: Vec<Value> = self
             .numbers
             .iter()
-            .map(|(name, spread)| self.number(name, spread))
+            .map(|(name, value)| self.number(name, *value))
             .collect();
         let mut root = json!({
             "@id": "./",
@@ -198,8 +195,8 @@ impl Whole<'_> {
         format!("{} {said}", self.question).trim_start().to_owned()
     }
 
-    /// A number of the headline: of several runs the mean, with the number of runs.
-    fn number(&self, name: &str, spread: &Spread) -> Value {
+    /// A metric of the headline, with its value in a run.
+    fn number(&self, name: &str, value: Option<f64>) -> Value {
         let term = self.terms.get(base(name));
         let unit = match self.units.get(base(name)) {
             Some(Unit::Bytes) => "byte",
@@ -208,22 +205,24 @@ impl Whole<'_> {
             Some(Unit::Count) => "count",
             Some(Unit::Share | Unit::Number) | None => "",
         };
-        let of = match spread.n() {
-            1 => String::new(),
-            n => format!(" Mean over {n} runs."),
-        };
         let about = term.map_or(String::new(), Meaning::sentences);
+        let of = match value {
+            Some(_) => String::new(),
+            None => format!(" {POINTS} has its value in every run."),
+        };
         let mut number = json!({
             "@id": format!("#number/{}", encoded(name)),
             "@type": "PropertyValue",
             "name": term.map_or(name, |term| term.words.as_str()),
             "description": format!("{about}{of}").trim(),
-            // Infinite numbers and those that are none have no form in JSON.
-            "value": match spread.mean.is_finite() {
-                true => json!(spread.mean),
-                false => json!(spread.mean.to_string()),
-            },
         });
+        if let Some(value) = value {
+            // Infinite numbers and those that are none have no form in JSON.
+            number["value"] = match value.is_finite() {
+                true => json!(value),
+                false => json!(value.to_string()),
+            };
+        }
         if !unit.is_empty() {
             number["unitText"] = json!(unit);
         }

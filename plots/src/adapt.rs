@@ -188,13 +188,17 @@ fn arm_of(series: &Series) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::figure::Bar;
+    use crate::figure::{Bar, Path};
 
-    fn lines(names: &[&str]) -> Figure {
+    /// Two panels with a curve and one of its seeds for each name, and a control.
+    pub(crate) fn lines(names: &[&str]) -> Figure {
         let series = |(index, name): (usize, &&str)| {
-            let thin = Series::new("", Role::Data(index), vec![(0.0, index as f64)]);
+            let thin = Series {
+                path: Path::Thin,
+                ..Series::new("", Role::Data(index), vec![(0.0, index as f64)])
+            };
             [thin, Series::new(*name, Role::Data(index), vec![(0.0, 1.0)])]
         };
         let mut series: Vec<Series> = names.iter().enumerate().flat_map(series).collect();

@@ -227,6 +227,16 @@ impl Series {
             seeds: Vec::new(),
         }
     }
+
+    /// What seeds say, beside the mean that is the curve of this index.
+    pub(crate) fn of_seeds(index: usize, dots: impl Iterator<Item = (u64, (f64, f64))>) -> Option<Self> {
+        let (seeds, dots): (Vec<u64>, Vec<(f64, f64)>) = dots.unzip();
+        (!dots.is_empty()).then(|| Series {
+            path: Path::Dots,
+            seeds,
+            ..Series::new("", Role::Data(index), dots)
+        })
+    }
 }
 
 /// Horizontal bars: rows of one bar per group, beside each other or stacked to a whole.

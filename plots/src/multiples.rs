@@ -100,30 +100,11 @@ fn of_arm(lines: &Lines, index: usize, label: &str) -> Panel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::Axis;
+    use crate::adapt::tests::lines;
 
     fn figure(n_arms: usize) -> Figure {
-        let series = |index: usize| {
-            let thin = Series {
-                path: Path::Thin,
-                ..Series::new("", Role::Data(index), vec![(1.0, 2.0)])
-            };
-            [
-                thin,
-                Series::new(format!("arm {index}"), Role::Data(index), vec![(1.0, 2.0)]),
-            ]
-        };
-        let mut series: Vec<Series> = (0..n_arms).flat_map(series).collect();
-        series.push(Series::new("control", Role::Control(0), vec![(1.0, 0.5)]));
-        let lines = Lines {
-            x: Axis::rounds(),
-            y: Axis::default(),
-            series,
-        };
-        Figure {
-            panels: vec![Panel::Lines(lines.clone()), Panel::Lines(lines)],
-            ..Figure::default()
-        }
+        let names: Vec<String> = (0..n_arms).map(|index| format!("arm {index}")).collect();
+        lines(&names.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     #[test]

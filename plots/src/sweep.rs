@@ -367,12 +367,8 @@ impl<'a> View<'a> {
             });
             let [xs, ys] = [(across, x), (up, y)].map(|(metric, mean)| self.dots(points, metric, value, mean));
             if !xs.is_empty() && xs.len() == ys.len() {
-                let points = xs.iter().zip(&ys).map(|((_, x), (_, y))| (*x, *y));
-                series.push(Series {
-                    path: Path::Dots,
-                    seeds: xs.iter().map(|(seed, _)| *seed).collect(),
-                    ..Series::new("", Role::Data(n_values), points.collect())
-                });
+                let dots = xs.iter().zip(&ys).map(|((seed, x), (_, y))| (*seed, (*x, *y)));
+                series.extend(Series::of_seeds(n_values, dots));
             }
             n_values += 1;
         }
@@ -417,14 +413,7 @@ impl<'a> View<'a> {
                     .into_iter()
                     .map(|(seed, y)| (seed, (place(value), y)))
             });
-            let (seeds, dots): (Vec<u64>, Vec<(f64, f64)>) = dots.unzip();
-            if !dots.is_empty() {
-                series.push(Series {
-                    path: Path::Dots,
-                    seeds,
-                    ..Series::new("", Role::Data(index), dots)
-                });
-            }
+            series.extend(Series::of_seeds(index, dots));
         }
         for (index, (name, label)) in self.references(metric).into_iter().enumerate() {
             let curves: Vec<Vec<(f64, f64)>> = arms

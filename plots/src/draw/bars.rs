@@ -180,8 +180,8 @@ pub(super) fn with_common_references(panels: &mut [Panel]) -> Option<Bars> {
     }
 }
 
-/// Leaves out references of points that lie far below or above them all, but for the nearest of
-/// them; returns what is said of those that are gone.
+/// Removes references that lie far from all points, except the nearest one. Returns a note with the
+/// values of those that it removed.
 pub(super) fn without_far_references(bars: &mut Bars) -> Option<String> {
     let all = || bars.rows.iter().flat_map(|row| &row.bars);
     let measured = all().flat_map(|bar| {

@@ -2,7 +2,7 @@
 //! slopes between two choices.
 
 use super::view::View;
-use crate::figure::{Axis, Heat, Lines, Panel, Path, Role, Series};
+use crate::figure::{Axis, Heat, Lines, Panel, Role, Series};
 use crate::names::Unit;
 use folkmoot_metrics::Spread;
 use folkmoot_metrics::estimate::Estimate;
@@ -67,14 +67,7 @@ impl<'a> View<'a> {
                 let dots = self.dots(points, metric, &values[place], &spreads[place]);
                 dots.into_iter().map(move |(seed, y)| (seed, (place as f64, y)))
             });
-            let (seeds, dots): (Vec<u64>, Vec<(f64, f64)>) = dots.unzip();
-            if !dots.is_empty() {
-                series.push(Series {
-                    path: Path::Dots,
-                    seeds,
-                    ..Series::new("", Role::Data(index), dots)
-                });
-            }
+            series.extend(Series::of_seeds(index, dots));
         }
         let path = &self.sweep.manifest.axes[self.main].path;
         Some(Panel::Lines(Lines {
