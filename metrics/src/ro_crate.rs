@@ -293,6 +293,7 @@ fn encoded(path: &str) -> String {
 mod tests {
     use super::*;
     use crate::RunWriter;
+    use crate::sweep_dir::{Axis, SweepManifest, SweepWriter};
     use crate::testing::{TempDir, manifest, result};
 
     #[test]
@@ -329,5 +330,36 @@ mod tests {
         // What it wrote is no part of what it describes.
         fs::write(dir.join(RO_CRATE), &text).unwrap();
         assert_eq!(ro_crate(&dir, "2026-11-29").unwrap(), text);
+    }
+
+    /// A mean over arms would be a number of nothing.
+    #[test]
+    fn a_sweep_names_its_metrics_without_values_and_its_runs() {
+        let temp = TempDir::new();
+        let sweep = SweepManifest {
+            axes: vec![Axis {
+                path: "arm".to_owned(),
+                values: vec!["a".to_owned(), "b".to_owned()],
+                with: None,
+            }],
+            seeds: vec![1],
+            headline: vec!["accuracy".to_owned()],
+            ..SweepManifest::default()
+        };
+        let writer = SweepWriter::create(&temp.path().join("s"), sweep, "").unwrap();
+        for point in writer.manifest().points() {
+            let mut result = result(1);
+            result.summary.insert("accuracy".to_owned(), f64::from(point.point));
+            let run = RunWriter::create(&writer.point_path(&point), "Scenario()\n", manifest());
+            run.unwrap().finish(&result).unwrap();
+        }
+        writer.collect().unwrap();
+        let text = ro_crate(&temp.path().join("s"), "2026-11-29").unwrap();
+        let json: Value = serde_json::from_str(&text).unwrap();
+        let graph = json["@graph"].as_array().unwrap();
+        let number = graph.iter().find(|entity| entity["@type"] == "PropertyValue").unwrap();
+        assert_eq!((&number["name"], number.get("value")), (&json!("accuracy"), None));
+        let is_run = |entity: &&Value| entity["@id"].as_str().is_some_and(|id| id.starts_with("points/"));
+        assert_eq!(graph.iter().filter(is_run).count(), 2);
     }
 }
