@@ -3,6 +3,7 @@
 
 use crate::Drawing;
 use crate::figure::{Axis, Bars, Figure, Lines, Panel, Role, Row, Series};
+use crate::names::short;
 use std::collections::BTreeSet;
 
 /// Which axes are logarithmic, whatever the data.
@@ -41,11 +42,12 @@ impl Drawing {
         for figure in &mut figures {
             figure.panels = self.panels_of(std::mem::take(&mut figure.panels));
             for panel in &mut figure.panels {
-                match panel {
+                let notes = match panel {
                     Panel::Lines(lines) => self.adapt_lines(lines),
                     Panel::Bars(bars) => self.adapt_bars(bars),
-                    Panel::Heat(_) | Panel::Split(_) | Panel::Timeline(_) => {}
-                }
+                    Panel::Heat(_) | Panel::Split(_) | Panel::Timeline(_) => Vec::new(),
+                };
+                figure.notes.extend(notes);
             }
         }
         Ok(figures)
@@ -91,7 +93,8 @@ impl Drawing {
         if chosen.is_empty() { panels } else { chosen }
     }
 
-    fn adapt_lines(&self, lines: &mut Lines) {
+    /// Returns what to note of it.
+    fn adapt_lines(&self, lines: &mut Lines) -> Vec<String> {
         let index_of = |name: &str| {
             let mut named = lines.series.iter().filter(|series| series.label == *name);
             named.find_map(arm_of)
@@ -125,12 +128,15 @@ impl Drawing {
         }
         // What is drawn last lies above.
         lines.series.sort_by_key(|series| !series.is_faint);
-        self.adapt_axis(&mut lines.x, self.x_range, &[Log::X, Log::Both]);
-        self.adapt_axis(&mut lines.y, self.y_range, &[Log::Y, Log::Both]);
+        let points = || lines.series.iter().flat_map(|series| &series.points);
+        let (xs, ys): (Vec<f64>, Vec<f64>) = points().copied().unzip();
+        let x = self.adapt_axis(&mut lines.x, (self.x_range, &xs), &[Log::X, Log::Both]);
+        let y = self.adapt_axis(&mut lines.y, (self.y_range, &ys), &[Log::Y, Log::Both]);
+        x.into_iter().chain(y).collect()
     }
 
-    /// Arms are rows, or bars beside each other in every row.
-    fn adapt_bars(&self, bars: &mut Bars) {
+    /// Arms are rows, or bars beside each other in every row. Returns what to note of it.
+    fn adapt_bars(&self, bars: &mut Bars) -> Vec<String> {
         if bars.rows.iter().any(|row| self.highlight.contains(&row.label)) {
             let is_bright = |label: &String| self.highlight.contains(label);
             bars.rows
@@ -168,14 +174,34 @@ impl Drawing {
             bars.faint_groups = groups.iter().map(is_faint).collect();
             bars.groups = groups.into_iter().map(|(_, name)| name).collect();
         }
-        self.adapt_axis(&mut bars.x, self.x_range, &[Log::X, Log::Both]);
+        let all = bars.rows.iter().flat_map(|row| &row.bars);
+        let values: Vec<f64> = all.filter_map(|bar| bar.value).collect();
+        let note = self.adapt_axis(&mut bars.x, (self.x_range, &values), &[Log::X, Log::Both]);
+        note.into_iter().collect()
     }
 
-    fn adapt_axis(&self, axis: &mut Axis, range: Option<(f64, f64)>, logs: &[Log]) {
-        axis.range = range.or(axis.range);
+    /// An axis none of whose values lies between the ends keeps its own, which is noted: one range
+    /// is given for panels of different quantities.
+    fn adapt_axis(
+        &self,
+        axis: &mut Axis,
+        (range, values): (Option<(f64, f64)>, &[f64]),
+        logs: &[Log],
+    ) -> Option<String> {
         if let Some(log) = self.log {
             axis.log_beyond = logs.contains(&log).then_some(0.0);
         }
+        let (from, to) = range?;
+        if values.iter().any(|value| (from..=to).contains(value)) {
+            axis.range = range;
+            return None;
+        }
+        Some(format!(
+            "{} has no value from {} to {}, and its own range.",
+            axis.label,
+            short(from),
+            short(to)
+        ))
     }
 }
 
@@ -307,7 +333,7 @@ pub(crate) mod tests {
         let drawing = Drawing {
             highlight: vec!["b".to_owned()],
             panels: vec![1],
-            x_range: Some((1.0, 9.0)),
+            x_range: Some((-1.0, 9.0)),
             log: Some(Log::Y),
             ..Drawing::default()
         };
@@ -316,8 +342,15 @@ pub(crate) mod tests {
         let lines = drawn[0].panels[0].lines().unwrap();
         let faint: Vec<bool> = lines.series.iter().map(|series| series.is_faint).collect();
         assert_eq!(faint, [true, true, false, false, false], "faint ones lie below");
-        assert_eq!((lines.x.range, lines.x.log_beyond), (Some((1.0, 9.0)), None));
+        assert_eq!((lines.x.range, lines.x.log_beyond), (Some((-1.0, 9.0)), None));
         assert_eq!((lines.y.range, lines.y.log_beyond), (None, Some(0.0)));
+        let elsewhere = Drawing {
+            x_range: Some((1.0, 9.0)),
+            ..Drawing::default()
+        };
+        let drawn = elsewhere.adapted(vec![super::tests::lines(&["a"])]).unwrap();
+        assert_eq!(drawn[0].panels[0].lines().unwrap().x.range, None);
+        assert_eq!(drawn[0].notes[0], "Round has no value from 1 to 9, and its own range.");
         let too_many = Drawing {
             panels: vec![4],
             ..Drawing::default()

@@ -4,6 +4,7 @@
 //! wide, with at most three in a row. Text is at least 6 pt high. Legends lie below the axes and
 //! never on the data; every text is measured before it is placed, and wrapped or cut to its room.
 
+mod area;
 mod bars;
 mod heat;
 mod legend;
@@ -247,6 +248,7 @@ fn prepared(figure: &Figure, panel: f64) -> (Vec<Panel>, Vec<String>, Shared) {
     for panel in &mut panels {
         if let Panel::Bars(bars) = panel {
             notes.extend(bars::without_far_references(bars));
+            notes.extend(bars::outside(bars));
         }
     }
     if panels.len() > 1 {

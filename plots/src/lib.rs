@@ -163,7 +163,7 @@ fn figures_of_run(run: &RunDir, drawing: &Drawing) -> Result<Vec<Figure>, PlotEr
         usual.push(timeline.name.clone());
         figures.push(timeline);
     }
-    drawing.choose(figures, &of_card, &usual)
+    drawing.choose(figures, &of_card, &usual, &[])
 }
 
 /// Draws figures of the sweep directory `dir` into its `figures/`; returns the pictures, in order.
@@ -182,7 +182,9 @@ pub fn draw_sweep(dir: &Path, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotErr
 
 fn figures_of_sweep(sweep: &SweepDir, drawing: &Drawing) -> Result<Vec<Figure>, PlotError> {
     let usual = sweep::USUAL.map(str::to_owned);
-    drawing.choose(of_sweep(sweep)?, &sweep.manifest.figures, &usual)
+    let contrasts = &sweep.manifest.contrasts;
+    let baselines: Vec<&str> = contrasts.iter().map(|contrast| contrast.baseline.as_str()).collect();
+    drawing.choose(of_sweep(sweep)?, &sweep.manifest.figures, &usual, &baselines)
 }
 
 /// A figure as a page shows it: a drawing for each of its panels, so that they can stand beside or
@@ -325,7 +327,13 @@ impl Drawing {
 
     /// Those of the figures that are asked for, by the command or else by the card, or the usual
     /// ones.
-    fn choose(&self, figures: Vec<Figure>, of_card: &[String], usual: &[String]) -> Result<Vec<Figure>, PlotError> {
+    fn choose(
+        &self,
+        figures: Vec<Figure>,
+        of_card: &[String],
+        usual: &[String],
+        baselines: &[&str],
+    ) -> Result<Vec<Figure>, PlotError> {
         debug_assert!(
             figures
                 .iter()
@@ -364,7 +372,8 @@ impl Drawing {
             },
         };
         let adapted = self.adapted(chosen).map_err(PlotError::Size)?;
-        Ok(adapted.into_iter().map(multiples::spread_out).collect())
+        let spread = |figure| multiples::spread_out(figure, baselines);
+        Ok(adapted.into_iter().map(spread).collect())
     }
 }
 
@@ -408,7 +417,11 @@ fn save(dir: &Path, figures: &[Figure], source: Option<&Source>, drawing: &Drawi
     for some in figures.chunks(AT_ONCE) {
         let drawn: Vec<Result<_, PlotError>> = some
             .par_iter()
-            .map(|figure| draw_forms(figure, source, drawing))
+            .map(|figure| {
+                // What a figure had as PDF before would differ from its other files.
+                let had_pdf = dir.join(FIGURES).join(format!("{}.pdf", figure.name)).is_file();
+                draw_forms(figure, source, drawing, had_pdf)
+            })
             .collect();
         // Written in order, so that what is there after a failure does not depend on threads.
         for (figure, forms) in some.iter().zip(drawn) {
@@ -419,6 +432,10 @@ fn save(dir: &Path, figures: &[Figure], source: Option<&Source>, drawing: &Drawi
                 .find(|name| !taken.contains(name));
             let name = name.unwrap_or_default();
             taken.insert(name.clone());
+            if drawing.no_caption {
+                // One of another drawing would tell of options that this one lacks.
+                let _ = std::fs::remove_file(dir.join(FIGURES).join(format!("{name}.{CAPTION}")));
+            }
             for (ending, bytes) in forms? {
                 let path = dir.join(FIGURES).join(format!("{name}.{ending}"));
                 write_whole(&path, &bytes)?;
@@ -436,6 +453,7 @@ fn draw_forms(
     figure: &Figure,
     source: Option<&Source>,
     drawing: &Drawing,
+    had_pdf: bool,
 ) -> Result<Vec<(&'static str, Vec<u8>)>, PlotError> {
     let scene = draw::lay_out(figure, &drawing.look);
     let about = caption::about(figure, source);
@@ -444,7 +462,7 @@ fn draw_forms(
         figure: figure.name.clone(),
         reason,
     })?;
-    let pdf = drawing.pdf.then(|| ("pdf", pdf::pdf(&scene, &about)));
+    let pdf = (drawing.pdf || had_pdf).then(|| ("pdf", pdf::pdf(&scene, &about)));
     let source = source.filter(|_| !drawing.no_caption);
     let caption = source.map(|source| (CAPTION, caption::text(figure, source, drawing).into_bytes()));
     Ok([("svg", svg), ("png", png)]

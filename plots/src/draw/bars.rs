@@ -218,6 +218,25 @@ pub(super) fn without_far_references(bars: &mut Bars) -> Option<String> {
     ))
 }
 
+/// A note with the values outside of chosen ends of the axis.
+pub(super) fn outside(bars: &Bars) -> Option<String> {
+    let (from, to) = bars.x.range?;
+    let mut said = Vec::new();
+    for row in &bars.rows {
+        for (bar, group) in row.bars.iter().zip(&bars.groups) {
+            if let Some(value) = bar
+                .value
+                .filter(|value| value.is_finite() && !(from..=to).contains(value))
+            {
+                let name = [row.label.as_str(), group].map(str::trim).join(" ");
+                said.push(format!("{} {}", name.trim(), value_text(bars.x.unit, value)));
+            }
+        }
+    }
+    let label = small(&bars.x.label);
+    (!said.is_empty() && !bars.stacked).then(|| format!("Off the axis of {label}: {}.", said.join(", ")))
+}
+
 /// What stands behind a row: its remark, or each bar's value.
 fn side_texts(bars: &Bars, row: &Row, room: f64) -> Vec<String> {
     match &row.remark {
@@ -327,16 +346,38 @@ impl Painter<'_> {
         self.left + self.scale.place_clamped(value) * (self.right - self.left)
     }
 
+    /// Whether a value lies between the ends of the axis. Zero is at the low end of a logarithmic
+    /// one.
+    fn has(&self, value: f64) -> bool {
+        let tolerance = 1e-9;
+        let place = match self.scale.log && value <= 0.0 {
+            true => Some(0.0),
+            false => self.scale.place(value),
+        };
+        place.is_some_and(|place| (-tolerance..=1.0 + tolerance).contains(&place))
+    }
+
+    /// The line of an interval, with caps where its ends lie on the axis.
+    fn interval(&self, scene: &mut Scene, (lo, hi): (f64, f64), middle: f64, color: Color) {
+        let (from, to) = (self.x(lo), self.x(hi));
+        if from < to || self.has(lo) {
+            scene.line(vec![(from, middle), (to, middle)], color, THEORY_WIDTH);
+        }
+        for x in [lo, hi].into_iter().filter(|end| self.has(*end)).map(|end| self.x(end)) {
+            scene.line(vec![(x, middle - MARKER), (x, middle + MARKER)], color, THEORY_WIDTH);
+        }
+    }
+
     /// The value that others are compared with, and the references that all rows have, from top to
     /// bottom.
     fn rules(&self, scene: &mut Scene, bars: &Bars, (top, bottom): (f64, f64)) {
         for (index, _) in bars.references.iter().enumerate() {
-            if let Some(value) = bars.common(index).filter(|value| value.is_finite()) {
+            if let Some(value) = bars.common(index).filter(|value| self.has(*value)) {
                 let x = self.x(value);
                 scene.dashed(&[(x, top), (x, bottom)], theory_dash(index), GREY, THEORY_WIDTH);
             }
         }
-        if let Some((value, _)) = bars.baseline.as_ref().filter(|(value, _)| value.is_finite()) {
+        if let Some((value, _)) = bars.baseline.as_ref().filter(|(value, _)| self.has(*value)) {
             let x = self.x(*value);
             scene.line(vec![(x, top), (x, bottom)], BLACK, THEORY_WIDTH * 0.6);
         }
@@ -359,7 +400,7 @@ impl Painter<'_> {
                 .map(|(row, dots)| (self.x(dots[seed]), middle(row), dots[seed]));
             let places: Vec<(f64, f64, f64)> = places.collect();
             for part in places
-                .split(|(.., value)| !value.is_finite())
+                .split(|(.., value)| !self.has(*value))
                 .filter(|part| part.len() > 1)
             {
                 let line = part.iter().map(|&(x, y, _)| (x, y)).collect();
@@ -401,12 +442,12 @@ impl Painter<'_> {
     /// What pages say of a bar and of its seeds.
     fn spots(&self, scene: &mut Scene, bars: &Bars, bar: &Bar, name: &str, middle: f64) {
         let written = |x: f64| value_text(bars.x.unit, x);
-        for (at, dot) in bar.dots.iter().enumerate().filter(|(_, dot)| dot.is_finite()) {
+        for (at, dot) in bar.dots.iter().enumerate().filter(|(_, dot)| self.has(**dot)) {
             let seed = bars.seeds.get(at).filter(|_| bars.seeds.len() == bar.dots.len());
             let seed = seed.map_or("a seed".to_owned(), |seed| format!("seed {seed}"));
             scene.spot((self.x(*dot), middle), format!("{name}, {seed}: {}", written(*dot)));
         }
-        if let Some(value) = bar.value.filter(|value| value.is_finite()) {
+        if let Some(value) = bar.value.filter(|value| self.has(*value)) {
             let interval = bar.interval.map_or(String::new(), |(low, high)| {
                 format!(" ({} to {})", written(low), written(high))
             });
@@ -416,17 +457,13 @@ impl Painter<'_> {
 
     /// A point with its interval, and what the seeds say.
     fn point(&self, scene: &mut Scene, bar: &Bar, (group, color): (usize, Color), middle: f64) {
-        for dot in bar.dots.iter().filter(|dot| dot.is_finite()) {
+        for dot in bar.dots.iter().filter(|dot| self.has(**dot)) {
             scene.marker((self.x(*dot), middle), 0, SEED, MARKER * 0.6);
         }
-        if let Some((lo, hi)) = bar.interval {
-            let (lo, hi) = (self.x(lo), self.x(hi));
-            scene.line(vec![(lo, middle), (hi, middle)], color, THEORY_WIDTH);
-            for x in [lo, hi] {
-                scene.line(vec![(x, middle - MARKER), (x, middle + MARKER)], color, THEORY_WIDTH);
-            }
+        if let Some(interval) = bar.interval {
+            self.interval(scene, interval, middle, color);
         }
-        if let Some(value) = bar.value.filter(|value| value.is_finite()) {
+        if let Some(value) = bar.value.filter(|value| self.has(*value)) {
             scene.marker((self.x(value), middle), group, color, MARKER * 1.2);
         }
     }
@@ -443,21 +480,18 @@ impl Painter<'_> {
         }
         if let Some(value) = bar.value.filter(|value| value.is_finite()) {
             let (from, to) = (self.x(start), self.x(start + value));
-            if self.scale.log && value > 0.0 {
+            if self.scale.log && value > 0.0 && self.has(value) {
                 scene.marker((to, middle), group, color, MARKER);
             } else if !self.scale.log && (to - from).abs() >= 0.5 {
                 filled(scene, (from.min(to), y0), (from.max(to), y1), (group, color));
             }
         }
         if let Some((lo, hi)) = bar.interval {
-            let (lo, hi) = (self.x(lo), self.x(hi));
-            scene.line(vec![(lo, middle), (hi, middle)], WHITE, THEORY_WIDTH + 5.0);
-            scene.line(vec![(lo, middle), (hi, middle)], BLACK, THEORY_WIDTH);
-            for x in [lo, hi] {
-                scene.line(vec![(x, middle - MARKER), (x, middle + MARKER)], BLACK, THEORY_WIDTH);
-            }
+            let halo = vec![(self.x(lo), middle), (self.x(hi), middle)];
+            scene.line(halo, WHITE, THEORY_WIDTH + 5.0);
+            self.interval(scene, (lo, hi), middle, BLACK);
         }
-        for dot in bar.dots.iter().filter(|dot| dot.is_finite()) {
+        for dot in bar.dots.iter().filter(|dot| self.has(**dot)) {
             scene.marker((self.x(*dot), middle), 0, BLACK, MARKER * 0.55);
         }
         self.references(scene, bar, (y0, y1));
@@ -467,7 +501,7 @@ impl Painter<'_> {
         let middle = f64::midpoint(y0, y1);
         let single = bar.references.iter().zip(&self.common).enumerate();
         for (index, (reference, _)) in single.filter(|(_, (_, is_common))| !**is_common) {
-            if let Some(value) = reference.filter(|value| value.is_finite()) {
+            if let Some(value) = reference.filter(|value| self.has(*value)) {
                 let x = self.x(value);
                 scene.line(vec![(x, y0 - 8.0), (x, y1 + 8.0)], WHITE, THEORY_WIDTH + 5.0);
                 scene.dashed(

@@ -1,5 +1,6 @@
 //! A panel of curves.
 
+use super::area::Area;
 use super::legend::{self, Sample};
 use super::style::{
     DATA_WIDTH, EDGE, GAP, MARKER, PANEL, SMALL, TEXT, THEORY_WIDTH, TICK, above, darker, data_color, data_dash,
@@ -139,7 +140,7 @@ pub(super) fn draw(scene: &mut Scene, lines: &Lines, origin: Point, naming: Nami
         .y
         .goal
         .as_ref()
-        .and_then(|(goal, name)| Some((name, area.y_place(*goal)?)))
+        .and_then(|(goal, name)| Some((name, area.y_place(*goal).filter(|y| area.has_y(*y))?)))
     {
         scene.dashed(&[(left, y), (right, y)], GOAL_DASH, BLACK, THEORY_WIDTH);
         let is_high = y - top < SMALL * 1.4;
@@ -265,43 +266,12 @@ fn entries(lines: &Lines) -> Vec<(String, Sample<'_>)> {
     entries
 }
 
-/// The area between the axes.
-struct Area<'a> {
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
-    x: &'a Scale,
-    y: &'a Scale,
-}
-
 impl Area<'_> {
-    fn y_place(&self, value: f64) -> Option<f64> {
-        self.y
-            .place(value)
-            .map(|place| self.bottom - place * (self.bottom - self.top))
-    }
-
-    fn place(&self, (x, y): (f64, f64)) -> Option<Point> {
-        let x = self.x.place(x)?;
-        Some((self.left + x * (self.right - self.left), self.y_place(y)?))
-    }
-
-    /// The stretches of a curve between its gaps.
-    fn stretches(&self, points: &[(f64, f64)]) -> Vec<Vec<Point>> {
-        let places: Vec<Option<Point>> = points.iter().map(|&point| self.place(point)).collect();
-        let stretches = places
-            .split(Option::is_none)
-            .map(|part| part.iter().copied().flatten().collect::<Vec<_>>());
-        stretches.filter(|stretch| !stretch.is_empty()).collect()
-    }
-
     /// The names of curves beside their ends, moved apart where these are close.
     fn names(&self, scene: &mut Scene, all: &[Series]) {
         let end = |series: &Series| {
             let mut points = series.points.iter().rev();
-            let at = points.find_map(|&point| self.place(point).filter(|(x, y)| x.is_finite() && y.is_finite()))?;
-            Some((at.0, at.1.clamp(self.top, self.bottom)))
+            points.find_map(|&point| self.place(point))
         };
         let named = all.iter().filter(|series| !series.label.is_empty());
         let mut ends: Vec<(&Series, Point)> = named.filter_map(|series| Some((series, end(series)?))).collect();
@@ -334,11 +304,7 @@ impl Area<'_> {
     fn band(&self, scene: &mut Scene, series: &Series) {
         let (color, ..) = stroke(series);
         let y = |value: f64| self.bottom - self.y.place_clamped(value) * (self.bottom - self.top);
-        let x = |value: f64| {
-            self.x
-                .place(value)
-                .map(|place| self.left + place * (self.right - self.left))
-        };
+        let x = |value: f64| self.x_place(value).filter(|x| self.has_x(*x));
         // An interval without its neighbour's, as at a gap, has no width as a band: a bar marks it.
         let parts = series.band.split(|(_, lo, hi)| !(lo.is_finite() && hi.is_finite()));
         for part in parts {
@@ -364,11 +330,11 @@ impl Area<'_> {
     fn across(&self, scene: &mut Scene, series: &Series) {
         let (color, ..) = stroke(series);
         for &(at, lo, hi) in &series.across {
-            let (Some(lo), Some(hi)) = (self.place((lo, at)), self.place((hi, at))) else {
-                continue;
-            };
-            scene.line(vec![lo, hi], color, THEORY_WIDTH);
-            for (x, y) in [lo, hi] {
+            let ends = [(lo, at), (hi, at)];
+            for stretch in self.stretches(&ends) {
+                scene.line(stretch, color, THEORY_WIDTH);
+            }
+            for (x, y) in ends.into_iter().filter_map(|end| self.place(end)) {
                 scene.line(vec![(x, y - MARKER), (x, y + MARKER)], color, THEORY_WIDTH);
             }
         }

@@ -79,9 +79,9 @@ fn a_figure_has_the_size_that_is_asked_for() {
         },
         ..drawing.clone()
     };
-    let [narrow, wide] =
+    let [small, wide] =
         [&narrow, &drawing].map(|drawing| png_size(&fs::read(&draw_sweep(&dir, drawing).unwrap()[1]).unwrap()));
-    assert!(narrow.0 < wide.0 / 2 && narrow.1 > wide.1, "{narrow:?} {wide:?}");
+    assert!(small.0 < wide.0 / 2 && small.1 > wide.1, "{small:?} {wide:?}");
     // 44 pixels stand for 8 points, so that 174 mm are this many.
     let width = (174.0 / 25.4 * 72.0 * 44.0 / 8.0_f64) as u32;
     assert_eq!(png_size(&fs::read(&files[1]).unwrap()).0, width);
@@ -92,6 +92,20 @@ fn a_figure_has_the_size_that_is_asked_for() {
         "{text:.400}"
     );
     assert_eq!(fs::read(&draw_sweep(&dir, &drawing).unwrap()[2]).unwrap(), pdf);
+    // A PDF that is there stays like the other files of its figure, and so does a caption.
+    let captioned = Drawing {
+        no_caption: false,
+        ..drawing.clone()
+    };
+    draw_sweep(&dir, &captioned).unwrap();
+    assert!(files[0].with_extension("caption.txt").exists());
+    let again = Drawing {
+        pdf: false,
+        ..narrow.clone()
+    };
+    draw_sweep(&dir, &again).unwrap();
+    assert_ne!(fs::read(&files[2]).unwrap(), pdf);
+    assert!(!files[0].with_extension("caption.txt").exists());
 }
 
 /// The rows of panels, so many each, of a figure of so many.
