@@ -80,6 +80,18 @@ def _other_component(functions: Mapping[str, Any]) -> str:
     return ""
 
 
+def blas() -> Optional[str]:
+    """The libraries of linear algebra that this process has loaded; their sums differ in order."""
+    try:
+        lines = Path("/proc/self/maps").read_text().splitlines()
+    except OSError:
+        return None
+    paths = {Path(line.split(maxsplit=5)[5]) for line in lines if len(line.split(maxsplit=5)) == 6}
+    # Debian's are told apart by their folders.
+    named = {"/".join(path.parts[-2:]) for path in paths if "blas" in path.name or "mkl" in path.name}
+    return ", ".join(sorted(named)) or None
+
+
 class App:
     """An app's functions, by kind."""
 
@@ -140,6 +152,7 @@ class App:
                 "torch": None if torch is None else str(torch.__version__),
                 "machine": platform.machine(),
                 "cpu_level": level,
+                "blas": blas(),
             },
             "is_exact": not is_cuda or (torch is not None and bool(torch.are_deterministic_algorithms_enabled())),
             "forks": hasattr(os, "fork") and not is_cuda,
@@ -565,8 +578,8 @@ def _end(pid: int) -> Dict[str, Any]:
 
 def _speak(connection: socket.socket, worker: Worker) -> NoReturn:
     """Serves on a connection, then ends this process without the clean-up of the one that it was forked from."""
-    stream = connection.makefile("rwb")
-    channel = Channel(stream, stream)  # type: ignore[arg-type]
+    # Plain files: those of a socket look at its timeout in Python at each read.
+    channel = Channel(open(connection.fileno(), "rb", closefd=False), open(connection.fileno(), "wb", closefd=False))
     code = 0
     try:
         channel.send({"kind": "hello", "protocol": PROTOCOL, "language": "python", "version": platform.python_version(), "pid": os.getpid()})

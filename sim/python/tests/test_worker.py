@@ -132,6 +132,7 @@ def test_a_worker_trains_keeps_and_reports_errors(worker: Worker, tmp_path: Path
     described, _ = ask(channel, "app", **settings)
     assert described["kind"] == "app", described
     assert described["versions"]["numpy"] == np.__version__
+    assert "blas" in described["versions"]["blas"] or "mkl" in described["versions"]["blas"]
     facts = {"n_clients": 2, "n_features": 3, "n_classes": 2, "is_graph_level": False}
     made, arrays = ask(channel, "initial", facts=facts, seed="01" * 32)
     assert arrays["params"].shape == (6,)

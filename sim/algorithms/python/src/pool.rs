@@ -473,11 +473,14 @@ fn spawn(launch: &Launch, folder: &Path) -> Result<(Worker, Frame<'static>), Tro
     let told = |trouble| match trouble {
         Trouble::Died { .. } => {
             let lines = last_lines(&path);
-            let way_out = match lines.contains("No module named") && lines.contains("folkmoot")
-                || lines.contains("No module named 'numpy'")
-            {
-                true => format!("; install it with: {python} -m pip install folkmoot numpy"),
-                false => String::new(),
+            let way_out = match lines.as_str() {
+                lines if lines.contains("No module named 'numpy'") => {
+                    format!("; install it with: {python} -m pip install numpy")
+                }
+                lines if lines.contains("No module named") && lines.contains("folkmoot") => {
+                    format!("; install it in a clone of the repository: {python} -m pip install ./sim/python")
+                }
+                _ => String::new(),
             };
             let module = launch.module;
             Trouble::Pool(format!("{python} -m {module} ended at once{way_out}\n{lines}"))

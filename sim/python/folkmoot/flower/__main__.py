@@ -23,7 +23,7 @@ import numpy as np
 from . import clock
 from ..wire import Array
 from ..refused import Refused
-from ..worker import Worker, _SetUpTorch, main
+from ..worker import Worker, _SetUpTorch, blas, main
 
 Reply = Tuple[Dict[str, Any], Dict[str, Array]]
 
@@ -115,6 +115,7 @@ class FlowerWorker(Worker):
             "torch": None if torch is None else str(torch.__version__),
             "machine": platform.machine(),
             "cpu_level": os.environ.get("ATEN_CPU_CAPABILITY", "default"),
+            "blas": blas(),
         }
         return {"kind": "app", "versions": versions, "forks": hasattr(os, "fork")}, {}
 
