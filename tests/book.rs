@@ -10,6 +10,7 @@
 //! - `{{#include FILE}}` brings a file of the repository, which is the only way for code in Rust;
 //!   `python` is run by `sim/python/tests`; `r` where there is an R.
 
+mod messages;
 mod readme;
 
 use crate::support::{FOLKMOOT, TempDir, root};
@@ -47,6 +48,8 @@ struct OfCrate {
     file: PathBuf,
     name: String,
     text: String,
+    /// The drawing of its messages, and the drawing's name in the book.
+    drawn: Option<(String, String)>,
 }
 
 /// How a page in a folder of scenarios begins its links into the book, and what becomes of that in
@@ -62,10 +65,17 @@ fn of_crates() -> Vec<OfCrate> {
         if let Some((_, name)) = path.split_once("/book/") {
             let text = String::from_utf8(bytes).unwrap();
             let in_book = |text: String, (from, to): (&str, &str)| text.replace(from, to);
+            let text = INTO_BOOK.into_iter().fold(text, in_book);
+            let drawing = name.replace(".md", "-messages.svg");
+            let (drawn, text) = match messages::drawn(title(&text), &drawing, &text) {
+                Some((drawn, page)) => (Some((format!("systems/{drawing}"), drawn)), page),
+                None => (None, text),
+            };
             found.push(OfCrate {
                 file: root().join("scenarios").join(&path),
                 name: format!("systems/{name}"),
-                text: INTO_BOOK.into_iter().fold(text, in_book),
+                text,
+                drawn,
             });
         }
     }
@@ -98,6 +108,12 @@ fn pages_of_algorithms_come_from_their_folders() {
     let pages = of_crates();
     let mut names: BTreeSet<&str> = pages.iter().map(|page| page.name.as_str()).collect();
     names.insert("systems/errata.md");
+    names.extend(
+        pages
+            .iter()
+            .filter_map(|page| page.drawn.as_ref())
+            .map(|(name, _)| name.as_str()),
+    );
     for name in crate::support::files(&source().join("systems")).into_keys() {
         let path = source().join("systems").join(&name);
         if !names.contains(format!("systems/{name}").as_str()) {
@@ -110,6 +126,9 @@ fn pages_of_algorithms_come_from_their_folders() {
     }
     for page in &pages {
         assert_generated(&source().join(&page.name), &page.text);
+        if let Some((name, drawn)) = &page.drawn {
+            assert_generated(&source().join(name), drawn);
+        }
     }
     let summary = fs::read_to_string(source().join("SUMMARY.md")).unwrap();
     let (how_to, rest) = summary.split_once("# Explanation").unwrap();
@@ -493,21 +512,51 @@ fn the_book_lists_the_algorithms_of_each_folder() {
         assert!(rows.contains(&format!("`{}`", part.name)), "no row of {}", part.name);
     }
     let mut page = format!(
-        "# Which algorithm should I use?\n\nFind your setting in the table, and start with the card of its row. \
-         For example, four variants of\n`FedAvg` on the same task:\n\n\
+        "# Which algorithm should I use?\n\nThree questions lead to a row of the table below. Start with its card, for example four variants of\n\
+         `FedAvg` on the same task:\n\n\
          ```sh,ignore\nfolkmoot sweep fed-avg/algorithms\n```\n\n\
          ![Rounds, virtual time and bytes that four algorithms need to reach 90 % test accuracy](target.svg)\n\n\
+         1. **What does a client hold?** Many graphs, a subgraph, or one node: the second column.\n\
+         2. **Do clients differ** in labels, features or edges (non-IID data)? Then try rows with\n   *personalised* models, and compare \
+         them with local training: `LocalOnly` of `Federated`.\n   Personalised methods often gain little over it \
+         (`scenarios/RESULTS.md`).\n\
+         3. **Does the partition cut edges?** Rows with *cross-client edges* recover what they carry, if\n   clients know them or not. \
+         For all others these edges are lost.\n\n\
          | `strategy` | what a client holds | task | threat model | what is sent | start with |\n\
          |---|---|---|---|---|---|\n{rows}\n\
-         Without a reason for another algorithm, start with `FedAvg`, and compare it with local training:\n\
-         `LocalOnly` of `Federated`. In brackets is the time of all runs of a card on one core, as\n\
-         `folkmoot list` states it. `folkmoot explain NAME` lists the settings of an algorithm, and\n\
+         Without a reason for another algorithm, start with `FedAvg`. In brackets is the time of all runs\n\
+         of a card on one core, as `folkmoot list` states it. `folkmoot explain NAME` lists the settings of\n\
+         an algorithm, and\n\
          [How large can I go?](how-large.md) has time and memory by the number of clients.\n"
     );
     if !commands.is_empty() {
         page += &format!("\nExamples, with their processor time:\n\n```sh,ignore\n{commands}```\n");
     }
     assert_generated(&source().join("algorithms.md"), &page);
+}
+
+/// What a folder of scenarios offers to those who come from other tools: a table of its
+/// `readme.md`.
+#[test]
+fn the_page_for_users_of_other_tools_lists_what_each_folder_offers() {
+    const HEAD: &str = "| you have | here | page |\n|---|---|---|\n";
+    let path = source().join("coming-from.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let mut rows = String::new();
+    for folder in folkmoot::shipped().folders() {
+        let text = fs::read_to_string(root().join("scenarios").join(folder).join("readme.md")).unwrap();
+        if let Some((_, table)) = text.split_once(HEAD) {
+            let table = table.split("\n\n").next().unwrap().trim_end();
+            rows += &(table.replace("](../../sim/book/src/", "](") + "\n");
+        }
+    }
+    let kept: String = page
+        .split_inclusive('\n')
+        .filter(|line| !line.contains("](systems/"))
+        .collect();
+    let (before, behind) = kept.split_once(HEAD).unwrap();
+    let (first, behind) = behind.split_once('\n').unwrap();
+    assert_generated(&path, &format!("{before}{HEAD}{first}\n{rows}{behind}"));
 }
 
 const FOR_CONTRIBUTORS: [&str; 12] = [

@@ -519,6 +519,8 @@ fn a_fork_goes_on_from_the_same_state_in_another_world() {
         temp.run(&["fork", "again", "--set", fixed, "--out", "no"])
             .refused(&[&format!("{field} cannot change in a fork")]);
     }
-    temp.run(&["fork", "out", "--out", "no"])
-        .refused(&["has no checkpoint"]);
+    temp.run(&["fork", "out", "--out", "no"]).refused(&[
+        "out has ended, and a run keeps no checkpoint",
+        "help: make the run again: folkmoot run",
+    ]);
 }

@@ -107,7 +107,8 @@ const SAID: [(&[&str], &str); 18] = [
     ),
     (
         &["n/a"],
-        "No value: the metric was not computed in this run, or is not defined for its data.",
+        "No value: the metric was not computed in this run, is not defined for its data, or has nothing to score, such as a test \
+         set without items.",
     ),
     (
         &["result_hash", "result hash", "hash"],

@@ -27,6 +27,14 @@ pub(crate) fn fork(program: &Program, args: &ForkArgs) -> Result<(), Exit> {
     let repeat = repeat(program, args);
     let ready = || -> Result<_, Exit> {
         let run = RunDir::open(parent)?;
+        if run.manifest.result_fingerprint.is_some() {
+            return Err(Exit::usage(format!(
+                "error: {} has ended, and a run keeps no checkpoint after its end; fork one that Ctrl-C, a signal or --max-memory has stopped\n\
+                 help: make the run again: {}",
+                parent.display(),
+                run.manifest.command
+            )));
+        }
         let checkpoint = Checkpoint::read(parent, &run.manifest)?;
         let identity = context::identity(repeat.clone());
         let program_now = (identity.version.as_str(), identity.target.as_str());

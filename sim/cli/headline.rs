@@ -30,7 +30,7 @@ fn block(numbers: Numbers<'_>, name: &str) -> String {
                 let _ = write!(text, "  ({})", references.join("; "));
             }
         }
-        None if answer.points.is_empty() => text += "  n/a: not computed in this run",
+        None if answer.points.is_empty() => text += "  n/a: not computed in this run, or nothing to score",
         None => {}
     }
     for (at, value) in &answer.points {
@@ -83,7 +83,7 @@ mod tests {
                         Bytes sent  [sent_bytes]  1.500 MB\n    All bytes. Lower is better.\n\
                         F1  [f1]\n    at ratio 0.1: 0.1000\n    at ratio 0.5: 0.5000\n    at ratio 0.9: 0.9000\n    F1.\n\
                         own  7\n\
-                        none  n/a: not computed in this run\n\
+                        none  n/a: not computed in this run, or nothing to score\n\
                         Accuracy, majority class  [accuracy@majority_class]  0.5000\n    Right answers. Higher is better.";
         assert_eq!(said, expected);
     }
