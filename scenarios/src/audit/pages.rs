@@ -94,7 +94,7 @@ pub fn summary(audited: &[Audited]) -> String {
             of(Verdict::Statistical),
             of(Verdict::Shape)
         ),
-        "- **Contradicted**: the opposite of the claimed trend is significant, or the published number is more than four standard errors from ours. This rule overrides the others.".to_owned(),
+        "- **Contradicted**: the opposite of the claimed trend is significant, or the published number is more than four standard errors from ours. This rule comes first: such a number is contradicted even if it is near.".to_owned(),
         format!(
             "- **Undecided**, for one of four reasons: the interval extends beyond the margin ({}); no trend is significant ({}); not run \
              ({}); not testable ({}). Not testable means that the paper does not define its terms, or that no baseline beats the majority class.",
