@@ -19,10 +19,10 @@
 //! its graph: each thread keeps a tape and a batch, and no result depends on them.
 
 mod controls;
-mod conv;
 mod data;
 mod divided;
 mod extended;
+pub mod graph_layers;
 mod hidden;
 #[cfg(test)]
 mod hidden_tests;
@@ -45,7 +45,6 @@ mod train;
 mod trained;
 mod whole;
 
-pub use conv::Conv;
 pub use data::{Brought, starts};
 pub use data::{Part, Shard};
 pub(crate) use divided::{Asked, Parts};
@@ -57,8 +56,7 @@ pub use rows::{GraphRows, NodeRows};
 pub use scores::{Accuracy, Score};
 pub(crate) use searched::Scene;
 pub use settings::{
-    Encoder, Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Target, Training, hides_items, sends_model_alone,
-    trains,
+    Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Target, Training, hides_items, sends_model_alone, trains,
 };
 pub use task::{TargetScale, Task};
 pub(crate) use terms::error;
@@ -69,8 +67,10 @@ pub use whole::Whole;
 
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Batch, Csr, Optimiser};
+use folkmoot_parts::Chosen;
 use folkmoot_rounds::{Exchange, RoundEvaluator, Rounds, SidePayload, Trainer, Watched};
 use folkmoot_scenarios::algorithm::{Shared, Source};
+use graph_layers::GraphLayers;
 use rayon::prelude::*;
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
@@ -159,7 +159,7 @@ impl Facts {
 /// A network and how it is trained.
 pub struct Classifier {
     network: Network,
-    encoder: Encoder,
+    encoder: Chosen<dyn GraphLayers>,
     inputs: Inputs,
     scale: Scale,
     target: Target,
@@ -179,7 +179,7 @@ impl Classifier {
                 Scale::Federated => network.with_scale(),
                 Scale::Raw | Scale::Standardised => network,
             },
-            encoder: model.encoder,
+            encoder: model.encoder.clone(),
             inputs: facts.inputs,
             scale: facts.scale,
             target: facts.target,
@@ -208,7 +208,7 @@ impl Classifier {
     /// `(n_nodes, n_features)`, row-major.
     pub(crate) fn batch(&self, adjacency: &Csr, features: &[f32]) -> Batch {
         let mut batch = Batch::new(self.network.n_features());
-        batch.push(&self.encoder.matrix(adjacency), features);
+        batch.push(&self.encoder.propagation().matrix(adjacency), features);
         batch
     }
 
@@ -220,7 +220,7 @@ impl Classifier {
             scale: self.scale,
             target: self.target,
             split,
-            encoder: self.encoder,
+            encoder: self.encoder.clone(),
         }
     }
 

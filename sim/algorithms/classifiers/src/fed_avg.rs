@@ -50,7 +50,7 @@ pub struct Params {
 impl Params {
     fn rules(&self, rules: &mut Rules) {
         let trains = Trains {
-            hides_items: classifier::hides_items(self.model.encoder, self.scale),
+            hides_items: classifier::hides_items(&*self.model.encoder, self.scale),
             ..classifier::trains(&self.model, &self.training, self.scale)
         };
         self.protocol.suits(&trains, rules);

@@ -20,6 +20,7 @@ pub mod keep;
 pub mod scaffold;
 
 use attacks::add_attack;
+use classifier::graph_layers::{self, GraphLayers};
 use classifier::{Model, Split, Training};
 use federated::Method;
 use folkmoot_engine::prelude::Term;
@@ -114,6 +115,16 @@ pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
     registry.add::<scaffold::Params>()?;
     registry.add::<federated::Params>()?;
     registry.add::<gossip::Params>()?;
+    registry.add_component::<dyn GraphLayers, graph_layers::Gcn>()?;
+    registry.add_component::<dyn GraphLayers, graph_layers::Gin>()?;
+    registry.add_component::<dyn GraphLayers, graph_layers::GinBatchNorm>()?;
+    registry.add_component::<dyn GraphLayers, graph_layers::GraphConv>()?;
+    registry.add_component::<dyn GraphLayers, graph_layers::Tag>()?;
+    registry.add_component::<dyn GraphLayers, graph_layers::LightGcn>()?;
+    registry.add_component::<dyn GraphLayers, graph_layers::Sage>()?;
+    registry.add_component::<dyn GraphLayers, graph_layers::Gat>()?;
+    registry.add_component::<dyn GraphLayers, graph_layers::Structured>()?;
+    registry.add_component::<dyn GraphLayers, graph_layers::Mlp>()?;
     registry.add_component::<dyn Method, federated::Global>()?;
     registry.add_component::<dyn Method, federated::LocalOnly>()?;
     registry.add_component::<dyn Method, federated::FineTuned>()?;

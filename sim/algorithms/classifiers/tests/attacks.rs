@@ -12,7 +12,8 @@ mod without_server;
 use folkmoot_classifiers::attacks::{
     Attack, ClientLinking, GradientInversion, LikelihoodRatio, LinkStealing, LossThreshold, Variance,
 };
-use folkmoot_classifiers::classifier::{Encoder, Inputs, LocalOptimiser, Model, Split, Training};
+use folkmoot_classifiers::classifier::graph_layers::Gin;
+use folkmoot_classifiers::classifier::{Inputs, LocalOptimiser, Model, Split, Training};
 use folkmoot_classifiers::fed_avg::Params;
 use folkmoot_draws::{Purpose, Streams, index, unit_f32};
 use folkmoot_engine::prelude::*;
@@ -353,7 +354,7 @@ fn refused(params: &Params) -> String {
 #[test]
 fn inversion_asks_for_a_layer_that_it_can_read() {
     let model = Model {
-        encoder: Encoder::Gin,
+        encoder: Chosen::new(Gin {}),
         head_layers: 0,
         ..Model::default()
     };

@@ -9,8 +9,9 @@ mod scaled;
 #[path = "unlike/clients.rs"]
 mod unlike;
 
+use folkmoot_classifiers::classifier::graph_layers::{Gat, Gcn, Gin, GraphConv, GraphLayers, LightGcn, Sage, Tag};
 use folkmoot_classifiers::classifier::{
-    Classifier, Encoder, Held, Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Training,
+    Classifier, Held, Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Training,
 };
 use folkmoot_classifiers::fed_avg::Params;
 use folkmoot_draws::{Purpose, Streams};
@@ -61,7 +62,7 @@ fn iid(dataset: &Dataset, n_clients: u32) -> Arc<Partition> {
 fn params(rounds: u32) -> Params {
     Params {
         model: Model {
-            encoder: Encoder::Gin,
+            encoder: Chosen::new(Gin {}),
             readout: Pooling::Sum,
             ..Model::default()
         },
@@ -218,19 +219,19 @@ fn a_run_is_the_plain_loop() {
 #[test]
 fn every_encoder_head_and_readout_learns_something() {
     let dataset = graphs();
-    let encoders = [
-        Encoder::Gcn,
-        Encoder::Gin,
-        Encoder::GraphConv,
-        Encoder::Tag { hops: 2 },
-        Encoder::LightGcn,
-        Encoder::Sage,
-        Encoder::Gat { heads: 4 },
+    let encoders: [Chosen<dyn GraphLayers>; 7] = [
+        Chosen::new(Gcn {}),
+        Chosen::new(Gin {}),
+        Chosen::new(GraphConv {}),
+        Chosen::new(Tag { hops: 2 }),
+        Chosen::new(LightGcn {}),
+        Chosen::new(Sage {}),
+        Chosen::new(Gat { heads: 4 }),
     ];
     for (i, encoder) in encoders.into_iter().enumerate() {
         let mut params = params(6);
         params.model = Model {
-            encoder,
+            encoder: encoder.clone(),
             head_layers: i as u32 % 3,
             readout: [Pooling::Sum, Pooling::Mean, Pooling::Max][i % 3],
             dropout: 0.1,

@@ -6,9 +6,11 @@
 )]
 #![allow(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-use folkmoot_classifiers::classifier::{Classifier, Encoder, Facts, Inputs, LocalOptimiser, Model, Split, Training};
+use folkmoot_classifiers::classifier::graph_layers::{Gat, Gcn, Gin, GraphLayers};
+use folkmoot_classifiers::classifier::{Classifier, Facts, Inputs, LocalOptimiser, Model, Split, Training};
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_graphs::{DataDirs, DatasetSpec, Partition};
+use folkmoot_parts::Chosen;
 use folkmoot_scenarios::algorithm::Source;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -45,7 +47,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// How often a training of `epochs` asks for memory, once the thread has trained before.
-fn allocations(epochs: u32, batch_size: Option<u32>, encoder: Encoder) -> usize {
+fn allocations(epochs: u32, batch_size: Option<u32>, encoder: Chosen<dyn GraphLayers>) -> usize {
     let spec = DatasetSpec::GraphClasses {
         n_graphs: 20,
         n_classes: 2,
@@ -86,8 +88,10 @@ fn allocations(epochs: u32, batch_size: Option<u32>, encoder: Encoder) -> usize 
 #[test]
 fn a_training_asks_for_the_memory_of_its_result_and_no_more() {
     for batch_size in [None, Some(3)] {
-        for encoder in [Encoder::Gcn, Encoder::Gin, Encoder::Gat { heads: 4 }] {
-            let counts = [1, 10].map(|epochs| allocations(epochs, batch_size, encoder));
+        let encoders: [Chosen<dyn GraphLayers>; 3] =
+            [Chosen::new(Gcn {}), Chosen::new(Gin {}), Chosen::new(Gat { heads: 4 })];
+        for encoder in encoders {
+            let counts = [1, 10].map(|epochs| allocations(epochs, batch_size, encoder.clone()));
             assert_eq!(counts, [1, 1], "{encoder:?} in batches of {batch_size:?}");
         }
     }

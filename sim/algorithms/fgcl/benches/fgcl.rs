@@ -6,11 +6,13 @@
 //! `sim/algorithms/fgcl/benches/fgcl_torch.py`.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use folkmoot_classifiers::classifier::{Encoder, Split};
+use folkmoot_classifiers::classifier::Split;
+use folkmoot_classifiers::classifier::graph_layers::{Gcn, GraphConv};
 use folkmoot_draws::{Purpose, Streams, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_fgcl::{Params, Setting};
 use folkmoot_graphs::{Dataset, Features, Graph, Partition, SparseRows};
+use folkmoot_parts::Chosen;
 use folkmoot_rounds::{Task, Trainer};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
@@ -52,9 +54,13 @@ fn epochs(c: &mut Criterion) {
     let mut group = c.benchmark_group("fgcl");
     group.sample_size(10);
     let settings = [
-        ("gcn", Encoder::Gcn, Setting::default()),
-        ("k-gnn", Encoder::GraphConv, Setting::default()),
-        ("gcn without negatives", Encoder::Gcn, Setting::Noise { epsilon: 1.0 }),
+        ("gcn", Chosen::new(Gcn {}), Setting::default()),
+        ("k-gnn", Chosen::new(GraphConv {}), Setting::default()),
+        (
+            "gcn without negatives",
+            Chosen::new(Gcn {}),
+            Setting::Noise { epsilon: 1.0 },
+        ),
     ];
     for (name, encoder, setting) in settings {
         let mut params = Params {

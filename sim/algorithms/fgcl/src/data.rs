@@ -3,7 +3,7 @@
 
 use super::options::NodeOrder;
 use super::{Params, Setting};
-use folkmoot_classifiers::classifier::{Brought, Encoder, Inputs, Split, starts};
+use folkmoot_classifiers::classifier::{Brought, Inputs, Split, starts};
 use folkmoot_draws::shuffle;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, TaskLabels};
@@ -214,7 +214,7 @@ impl Data {
             Ok(Arc::new(Item {
                 n_nodes: graph.n_nodes(),
                 edges: pairs.map(|(u, v)| (u.min(v), u.max(v))).collect(),
-                matrix: params.model.encoder.matrix(&arcs),
+                matrix: params.model.encoder.propagation().matrix(&arcs),
                 features,
             }))
         };
@@ -287,7 +287,7 @@ impl Params {
         Item {
             n_nodes: graph.n_nodes,
             edges,
-            matrix: self.model.encoder.matrix(&arcs),
+            matrix: self.model.encoder.propagation().matrix(&arcs),
             features: graph.features.clone(),
         }
     }
@@ -352,21 +352,5 @@ fn split(split: Split, dataset: &Dataset, labels: &Labels, streams: Streams) -> 
             };
             Ok([items, validation, test].map(sorted))
         }
-    }
-}
-
-/// Whether what an encoder makes of a graph of weights divides by degrees, and if so whether nodes
-/// are joined to themselves.
-pub(super) fn self_loops(encoder: Encoder) -> Option<bool> {
-    match encoder {
-        Encoder::Gcn => Some(true),
-        Encoder::Tag { .. } | Encoder::LightGcn => Some(false),
-        Encoder::Gin
-        | Encoder::GinBatchNorm
-        | Encoder::GraphConv
-        | Encoder::Sage
-        | Encoder::Gat { .. }
-        | Encoder::Mlp
-        | Encoder::Structured { .. } => None,
     }
 }

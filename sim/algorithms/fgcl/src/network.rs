@@ -2,7 +2,7 @@
 //! classifies it.
 
 use super::options::Model;
-use folkmoot_classifiers::classifier::Conv;
+use folkmoot_classifiers::classifier::graph_layers::{Layer, stack};
 use folkmoot_draws::SimRng;
 use folkmoot_learning::layers::{Linear, Mode, Readout};
 use folkmoot_learning::{Adjacency, Layout, Tape, Var};
@@ -10,7 +10,7 @@ use folkmoot_learning::{Adjacency, Layout, Tape, Var};
 /// An encoder of graphs and a classifier of what it gives.
 pub struct Network {
     layout: Layout,
-    convs: Vec<Conv>,
+    convs: Vec<Box<dyn Layer>>,
     joint: Option<Linear>,
     head: Linear,
     readout: Readout,
@@ -30,7 +30,7 @@ impl Network {
         let mut layout = Layout::new();
         let hidden = model.hidden as usize;
         let widths = (n_features, hidden, hidden);
-        let convs = Conv::stack(&mut layout, model.encoder, widths, model.layers as usize, false);
+        let convs = stack(&*model.encoder, &mut layout, widths, model.layers as usize, false);
         let joint = model.joint_readout;
         let joint = joint.then(|| Linear::new(&mut layout, "joint", n_features + hidden, hidden));
         let head = Linear::new(&mut layout, "head", hidden, n_outputs);
@@ -80,7 +80,7 @@ impl Network {
             if i > 0 {
                 h = self.drop(tape, h, rng.as_deref_mut());
             }
-            h = conv.forward(tape, adjacency, (h, mode), self.relu);
+            h = conv.pass(tape, adjacency, (h, mode), self.relu);
         }
         if let Some(joint) = &self.joint {
             let both = tape.concat_columns(&[x, h]);

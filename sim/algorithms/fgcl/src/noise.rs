@@ -2,9 +2,9 @@
 //! that the encoder propagates with.
 
 use super::Params;
-use super::data::{Item, self_loops};
+use super::data::Item;
 use super::options::{DegreeRule, Draws};
-use folkmoot_classifiers::classifier::Encoder;
+use folkmoot_classifiers::classifier::graph_layers::Propagation;
 use folkmoot_draws::{SimRng, bernoulli};
 use folkmoot_learning::normalise_dense;
 use folkmoot_privacy::{Laplace, Law, Mechanism, NoisyCounts, PrivacyCost, ReleaseError};
@@ -96,7 +96,7 @@ impl Noise {
             tables: epsilons.iter().map(table).collect(),
             dropped: if drops_edges { params.contrast.drop_edges } else { 0.0 },
             rule: params.degree_rule,
-            self_loops: self_loops(params.model.encoder),
+            self_loops: self_loops(params.model.encoder.propagation()),
         })
     }
 
@@ -139,13 +139,22 @@ impl Noise {
     }
 }
 
-/// Makes of a table of weights, of shape `(n, n)`, what `encoder` propagates with, by `rule`.
+/// Whether a matrix of weights is divided by degrees, and if so whether nodes are joined to
+/// themselves.
+fn self_loops(propagation: Propagation) -> Option<bool> {
+    match propagation {
+        Propagation::Normalised { self_loops } => Some(self_loops),
+        _ => None,
+    }
+}
+
+/// Makes of a table of weights, of shape `(n, n)`, what graph layers multiply with, by `rule`.
 ///
 /// # Panics
 ///
 /// If the table has another length.
-pub fn propagation_matrix(encoder: Encoder, rule: DegreeRule, n: usize, table: &mut [f32]) {
-    propagation(self_loops(encoder), rule, n, table, &mut Vec::new());
+pub fn propagation_matrix(layers: Propagation, rule: DegreeRule, n: usize, table: &mut [f32]) {
+    propagation(self_loops(layers), rule, n, table, &mut Vec::new());
 }
 
 fn propagation(self_loops: Option<bool>, rule: DegreeRule, n: usize, table: &mut [f32], degrees: &mut Vec<f32>) {
@@ -160,8 +169,10 @@ fn propagation(self_loops: Option<bool>, rule: DegreeRule, n: usize, table: &mut
 mod tests {
     use super::*;
     use crate::Setting;
+    use folkmoot_classifiers::classifier::graph_layers::{Gcn, GraphConv, GraphLayers, Tag};
     use folkmoot_draws::{Purpose, Streams};
     use folkmoot_learning::Csr;
+    use folkmoot_parts::Chosen;
 
     fn path(n: u32) -> Item {
         Item {
@@ -194,7 +205,7 @@ mod tests {
         };
         assert!(Noise::new(&params).is_none());
         params.contrast.drop_edges = 0.4;
-        params.model.encoder = Encoder::GraphConv;
+        params.model.encoder = Chosen::new(GraphConv {});
         let noise = Noise::new(&params).unwrap();
         let (mut rng, mut matrix) = (Streams::new(1).global(Purpose(*b"testtest")), Vec::new());
         let mut n_left = 0.0;
@@ -240,29 +251,29 @@ mod tests {
     #[test]
     fn rules_repair_weights_as_they_say() {
         let weights = [0.0, -2.0, 3.0, -2.0, 0.0, 0.5, 3.0, 0.5, 0.0];
-        let made = |encoder, rule| {
+        let made = |layers: Chosen<dyn GraphLayers>, rule| {
             let mut table = weights;
-            propagation_matrix(encoder, rule, 3, &mut table);
+            propagation_matrix(layers.propagation(), rule, 3, &mut table);
             table
         };
         // k-GNN takes the weights, repaired or not.
-        assert_eq!(made(Encoder::GraphConv, DegreeRule::Abs), weights);
+        assert_eq!(made(Chosen::new(GraphConv {}), DegreeRule::Abs), weights);
         assert_eq!(
-            made(Encoder::GraphConv, DegreeRule::Clamp01),
+            made(Chosen::new(GraphConv {}), DegreeRule::Clamp01),
             [0.0, 0.0, 1.0, 0.0, 0.0, 0.5, 1.0, 0.5, 0.0]
         );
         assert_eq!(
-            made(Encoder::GraphConv, DegreeRule::Relu),
+            made(Chosen::new(GraphConv {}), DegreeRule::Relu),
             [0.0, 0.0, 3.0, 0.0, 0.0, 0.5, 3.0, 0.5, 0.0]
         );
         // GCN: degrees 2, -0.5 and 4.5, and the second has the factor 0. TAG: 1, -1.5 and 3.5.
-        let masked = made(Encoder::Gcn, DegreeRule::Masked);
+        let masked = made(Chosen::new(Gcn {}), DegreeRule::Masked);
         assert_eq!([masked[1], masked[4], masked[5]], [0.0; 3]);
         assert!((masked[2] - 3.0 / 9f32.sqrt()).abs() < 1e-6 && (masked[0] - 0.5).abs() < 1e-6);
-        let tag = made(Encoder::Tag { hops: 3 }, DegreeRule::Masked);
+        let tag = made(Chosen::new(Tag { hops: 3 }), DegreeRule::Masked);
         assert!((tag[2] - 3.0 / 3.5f32.sqrt()).abs() < 1e-6 && tag[0] == 0.0);
         // Sizes: 1 + 5, 1 + 2.5, 1 + 3.5.
-        let sizes = made(Encoder::Gcn, DegreeRule::Abs);
+        let sizes = made(Chosen::new(Gcn {}), DegreeRule::Abs);
         assert!((sizes[1] + 2.0 / 21f32.sqrt()).abs() < 1e-6 && (sizes[8] - 1.0 / 4.5).abs() < 1e-6);
     }
 }

@@ -1,8 +1,9 @@
 //! What a card may choose in FGCL.
 
-use folkmoot_classifiers::classifier::{self, Encoder, LocalOptimiser, Pooling};
+use folkmoot_classifiers::classifier::graph_layers::GraphLayers;
+use folkmoot_classifiers::classifier::{self, LocalOptimiser, Pooling};
 use folkmoot_learning::DegreeRule as Degrees;
-use folkmoot_parts::component;
+use folkmoot_parts::{Chosen, component};
 
 /// A set of options at once; those that a card states override it.
 #[component]
@@ -205,7 +206,7 @@ pub enum Supervised {
 pub struct Model {
     /// Type of the graph layers. With noise one of `Gcn`, `GraphConv` (k-GNN), `Tag`, `LightGcn`
     /// and `Gin`; the others ignore edge weights.
-    pub encoder: Encoder,
+    pub encoder: Chosen<dyn GraphLayers>,
     /// Width of the hidden layers and of the graph embedding.
     #[component(default = 64, in = 1..=4_096)]
     pub hidden: u32,
@@ -230,7 +231,7 @@ impl Model {
     /// What it has in common with the classifiers of other strategies, whose rules hold here, too.
     pub(super) fn plain(&self) -> classifier::Model {
         classifier::Model {
-            encoder: self.encoder,
+            encoder: self.encoder.clone(),
             hidden: self.hidden,
             layers: self.layers,
             readout: self.readout,

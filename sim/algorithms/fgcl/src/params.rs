@@ -1,7 +1,8 @@
 //! FGCL's settings, as a card states them.
 
 use super::options::{Contrast, DegreeRule, Draws, Model, NodeOrder, Setting, Supervised, Training, Variant, Views};
-use folkmoot_classifiers::classifier::{Encoder, Inputs, Split};
+use folkmoot_classifiers::classifier::graph_layers::Propagation;
+use folkmoot_classifiers::classifier::{Inputs, Split};
 use folkmoot_parts::{Rules, component};
 use folkmoot_rounds::{Protocol, Trains};
 
@@ -72,16 +73,14 @@ impl Params {
             "must not depend on edges under edge noise, as Degree, FeaturesOrDegree and Structured may: use Features, Intrinsic or \
              Constant, or a setting without noise",
         );
-        let knows_no_weights = matches!(
-            self.model.encoder,
-            Encoder::Sage | Encoder::Gat { .. } | Encoder::Structured { .. }
-        );
+        let layers = &*self.model.encoder;
+        let knows_no_weights = layers.needs_edges() || layers.propagation() == Propagation::Means;
         rules.require(
             !(is_noisy && knows_no_weights),
             "model.encoder",
             "must support edge weights under edge noise: use Gcn, GraphConv, Tag, LightGcn or Gin, or a setting without noise",
         );
-        let alike = self.model.encoder == Encoder::LightGcn && self.contrast.drop_edges == 0.0;
+        let alike = layers.n_made(2) == 1 && self.contrast.drop_edges == 0.0;
         rules.require(
             !(self.setting == Setting::FgclWithoutNoise && alike),
             "contrast.drop_edges",

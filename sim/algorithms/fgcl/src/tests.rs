@@ -3,10 +3,11 @@
 use super::data::{Data, Item, Labels};
 use super::step::Step;
 use super::*;
-use folkmoot_classifiers::classifier::Encoder;
+use folkmoot_classifiers::classifier::graph_layers::{Gcn, GraphLayers, Tag};
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_graphs::{DataDirs, DatasetSpec, PartitionSpec};
 use folkmoot_learning::{Adjacency, Tape, Var};
+use folkmoot_parts::Chosen;
 
 fn fgcl(params: Params) -> (Fgcl, Data) {
     let spec = DatasetSpec::GraphClasses {
@@ -40,12 +41,13 @@ fn embed<'g>(fgcl: &Fgcl, tape: &mut Tape<'g>, (item, matrix, bounds): (&'g Item
 /// often as it was drawn.
 #[test]
 fn a_step_is_the_sum_of_its_targets() {
-    for (encoder, supervised) in [
-        (Encoder::Gcn, Supervised::BothViews),
-        (Encoder::Tag { hops: 2 }, Supervised::FirstView),
-    ] {
+    let encoders: [(Chosen<dyn GraphLayers>, Supervised); 2] = [
+        (Chosen::new(Gcn {}), Supervised::BothViews),
+        (Chosen::new(Tag { hops: 2 }), Supervised::FirstView),
+    ];
+    for (encoder, supervised) in encoders {
         let mut params = Params::default();
-        params.model.encoder = encoder;
+        params.model.encoder = encoder.clone();
         params.supervised = supervised;
         params.contrast.lambda = 0.5;
         let (fgcl, data) = fgcl(params);

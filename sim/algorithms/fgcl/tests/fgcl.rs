@@ -1,13 +1,16 @@
 //! FGCL as a run: its budget, its settings, its encoders, determinism, and data that do not suit.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
-use folkmoot_classifiers::classifier::{Encoder, Inputs, LocalOptimiser, Pooling, Split};
+use folkmoot_classifiers::classifier::graph_layers::{
+    Gat, Gcn, Gin, GinBatchNorm, GraphConv, GraphLayers, LightGcn, Sage, Tag,
+};
+use folkmoot_classifiers::classifier::{Inputs, LocalOptimiser, Pooling, Split};
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_fgcl::{Contrast, DegreeRule, Draws, Model, Order, Params, Setting, Supervised, Training, Views};
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph, Partition, PartitionSpec, TaskLabels};
-use folkmoot_parts::Value;
+use folkmoot_parts::{Chosen, Value};
 use folkmoot_rounds::{Protocol, Secure};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
@@ -239,7 +242,7 @@ fn the_control_without_edges_sees_none() {
         params.training.learning_rate = 0.02;
         params.protocol.rounds = 8;
         params.attacks = false;
-        params.model.encoder = Encoder::GraphConv;
+        params.model.encoder = Chosen::new(GraphConv {});
         let mut dataset = graphs();
         // Rings in which nodes have two neighbours, and others in which they have four; all of one
         // size, or that would tell.
@@ -289,18 +292,19 @@ fn losses_stay_small_under_heavy_noise_unless_as_printed() {
         let highest = rows.map(|row| row.value).max_by(f64::total_cmp);
         highest.expect("losses are scored")
     };
-    for encoder in [
-        Encoder::Gcn,
-        Encoder::GraphConv,
-        Encoder::Tag { hops: 3 },
-        Encoder::LightGcn,
-    ] {
+    let encoders: [Chosen<dyn GraphLayers>; 4] = [
+        Chosen::new(Gcn {}),
+        Chosen::new(GraphConv {}),
+        Chosen::new(Tag { hops: 3 }),
+        Chosen::new(LightGcn {}),
+    ];
+    for encoder in encoders {
         for epsilon in [0.1, 1.0] {
-            let loss = loss(encoder, epsilon, None);
+            let loss = loss(encoder.clone(), epsilon, None);
             assert!(loss.abs() < 10.0, "{encoder:?}, {epsilon}: {loss}");
         }
     }
-    let printed = loss(Encoder::Tag { hops: 3 }, 1.0, Some(DegreeRule::Masked));
+    let printed = loss(Chosen::new(Tag { hops: 3 }), 1.0, Some(DegreeRule::Masked));
     assert!(printed > 100.0, "{printed}");
 }
 
@@ -321,18 +325,20 @@ fn all_encoders_and_options_train_and_make_a_difference() {
         }
     };
     run(&|params| params.training.learning_rate = 1e-12);
-    for encoder in [
-        Encoder::Gcn,
-        Encoder::GraphConv,
-        Encoder::Tag { hops: 3 },
-        Encoder::LightGcn,
-        Encoder::Gin,
-        Encoder::GinBatchNorm,
-    ] {
-        run(&|params| params.model.encoder = encoder);
+    let encoders: [Chosen<dyn GraphLayers>; 6] = [
+        Chosen::new(Gcn {}),
+        Chosen::new(GraphConv {}),
+        Chosen::new(Tag { hops: 3 }),
+        Chosen::new(LightGcn {}),
+        Chosen::new(Gin {}),
+        Chosen::new(GinBatchNorm {}),
+    ];
+    for encoder in encoders {
+        run(&|params| params.model.encoder = encoder.clone());
     }
-    for encoder in [Encoder::Sage, Encoder::Gat { heads: 2 }] {
-        run(&|params| (params.model.encoder, params.setting) = (encoder, Setting::FgclWithoutNoise));
+    let encoders: [Chosen<dyn GraphLayers>; 2] = [Chosen::new(Sage {}), Chosen::new(Gat { heads: 2 })];
+    for encoder in encoders {
+        run(&|params| (params.model.encoder, params.setting) = (encoder.clone(), Setting::FgclWithoutNoise));
     }
     for rule in [DegreeRule::Abs, DegreeRule::Masked, DegreeRule::Relu] {
         run(&|params| params.degree_rule = rule);
@@ -341,7 +347,7 @@ fn all_encoders_and_options_train_and_make_a_difference() {
     run(&|params| params.supervised = Supervised::FirstView);
     run(&|params| {
         params.setting = Setting::FgclWithoutNoise;
-        (params.model.encoder, params.contrast.drop_edges) = (Encoder::LightGcn, 0.2);
+        (params.model.encoder, params.contrast.drop_edges) = (Chosen::new(LightGcn {}), 0.2);
     });
     run(&|params| params.model.joint_readout = true);
     run(&|params| (params.views, params.draws) = (Views::Fixed, Draws::PerEntry));
@@ -449,7 +455,7 @@ fn what_does_not_suit_is_refused() {
         epsilon: 0.0,
         epsilon_2: Some(f64::INFINITY),
     });
-    bad.model.encoder = Encoder::Sage;
+    bad.model.encoder = Chosen::new(Sage {});
     bad.contrast = Contrast {
         negatives: 0,
         queue: 0,
@@ -507,7 +513,7 @@ fn what_does_not_suit_is_refused() {
     // An encoder that drops nothing inside makes the same of the same graph, and has nothing to
     // contrast.
     let mut alike = params(Setting::FgclWithoutNoise);
-    alike.model.encoder = Encoder::LightGcn;
+    alike.model.encoder = Chosen::new(LightGcn {});
     let rule = "contrast.drop_edges: must be above 0 with LightGcn and FgclWithoutNoise: that encoder has no dropout, so both views would be identical";
     assert_eq!(said(&alike), [rule]);
     alike.contrast.drop_edges = 0.1;
@@ -516,7 +522,7 @@ fn what_does_not_suit_is_refused() {
     let mut both = params(NOISY);
     both.model.hidden = 16;
     both.model.layers = 0;
-    both.model.encoder = Encoder::Gat { heads: 3 };
+    both.model.encoder = Chosen::new(Gat { heads: 3 });
     let broken: Vec<String> = both.broken().into_iter().map(|broken| broken.path).collect();
     assert_eq!(broken, ["model.layers", "model.encoder", "model.encoder.heads"]);
 }

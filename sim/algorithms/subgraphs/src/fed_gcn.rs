@@ -76,6 +76,7 @@ pub use words::Words;
 use crate::{Cut, Part};
 use evaluator::Worth;
 use folkmoot_classifiers::attacks::{self, RoundVictim};
+use folkmoot_classifiers::classifier::graph_layers::GraphLayers;
 use folkmoot_classifiers::classifier::{self, Accuracy, Classifier, Held, Shard};
 use folkmoot_codecs::Codec;
 use folkmoot_engine::prelude::*;
@@ -131,7 +132,7 @@ impl Algorithm for Params {
         let task = FedGcn {
             plan: Plan::of(self, facts.data.n_features as usize),
             classifier: Classifier::new(&self.model, &self.training, &facts.data),
-            encoder: self.model.encoder,
+            encoder: self.model.encoder.clone(),
             cut: Arc::clone(&facts.cut),
             codec: self.codec.clone(),
             n_clients: facts.data.n_clients,
@@ -164,7 +165,7 @@ impl Algorithm for Params {
 pub struct FedGcn {
     plan: Plan,
     classifier: Classifier,
-    encoder: classifier::Encoder,
+    encoder: Chosen<dyn GraphLayers>,
     cut: Arc<Cut>,
     /// Of what is exchanged.
     codec: Chosen<dyn Codec>,

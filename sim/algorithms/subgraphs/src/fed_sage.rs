@@ -82,7 +82,8 @@ pub use told::Told;
 
 use crate::Cut;
 use folkmoot_classifiers::attacks::{self, RoundVictim};
-use folkmoot_classifiers::classifier::{Classifier, Encoder, Facts, Held, Shard};
+use folkmoot_classifiers::classifier::graph_layers::GraphLayers;
+use folkmoot_classifiers::classifier::{Classifier, Facts, Held, Shard};
 use folkmoot_codecs::Codec;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
@@ -127,7 +128,7 @@ impl Algorithm for Params {
                 codec: self.generator.codec(),
             }),
             classifier: Classifier::new(&self.model, &self.training, facts),
-            encoder: self.model.encoder,
+            encoder: self.model.encoder.clone(),
         };
         let alone = match task.exchanges() {
             true => Err(settings::TOLD),
@@ -157,7 +158,7 @@ impl Algorithm for Params {
 pub struct FedSage {
     makers: Option<Makers>,
     classifier: Classifier,
-    encoder: Encoder,
+    encoder: Chosen<dyn GraphLayers>,
 }
 
 /// How generators learn, and their networks.

@@ -2,15 +2,17 @@
 
 use super::gradient_search::{Distance, slope};
 use super::tests::rng;
-use crate::classifier::{Classifier, Encoder, Facts, Held, Inputs, Model, Split, Training};
+use crate::classifier::graph_layers::{Gat, Gcn, GraphLayers, Sage};
+use crate::classifier::{Classifier, Facts, Held, Inputs, Model, Split, Training};
 use folkmoot_draws::{index, normal};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition, SparseRows};
+use folkmoot_parts::Chosen;
 use folkmoot_scenarios::algorithm::Source;
 use std::sync::Arc;
 
 /// Six nodes on a path, three classes; all train.
-fn path(encoder: Encoder, layers: u32, head_layers: u32) -> (Classifier, Arc<Held>) {
+fn path(encoder: Chosen<dyn GraphLayers>, layers: u32, head_layers: u32) -> (Classifier, Arc<Held>) {
     let mut rng = rng(21);
     let rows: Vec<Vec<(u32, f32)>> = (0..6)
         .map(|_| (0..4).map(|i| (i, normal(&mut rng) as f32)).collect())
@@ -41,12 +43,13 @@ fn path(encoder: Encoder, layers: u32, head_layers: u32) -> (Classifier, Arc<Hel
 #[test]
 fn the_slope_of_a_search_is_that_of_the_distance() {
     // Without a relu, with one, and with attention.
-    for (encoder, layers, head_layers) in [
-        (Encoder::Gcn, 1, 0),
-        (Encoder::Sage, 2, 1),
-        (Encoder::Gat { heads: 2 }, 1, 0),
-    ] {
-        let (classifier, held) = path(encoder, layers, head_layers);
+    let paths: [(Chosen<dyn GraphLayers>, u32, u32); 3] = [
+        (Chosen::new(Gcn {}), 1, 0),
+        (Chosen::new(Sage {}), 2, 1),
+        (Chosen::new(Gat { heads: 2 }), 1, 0),
+    ];
+    for (encoder, layers, head_layers) in paths {
+        let (classifier, held) = path(encoder.clone(), layers, head_layers);
         let scene = classifier.scene(&held.shards()[0]);
         let mut rng = rng(22);
         let mut normals = |n: usize| -> Vec<f32> { (0..n).map(|_| normal(&mut rng) as f32).collect() };

@@ -1,12 +1,14 @@
 //! The shards: what each client trains on, validates with and tests on, ready for the network.
 
+use super::graph_layers::GraphLayers;
 use super::narrow::Narrow;
 use super::task::{Known, TargetScale, Task, Truth};
-use super::{Encoder, Inputs, Nodes, Parts, Scale, Split, Target};
+use super::{Inputs, Nodes, Parts, Scale, Split, Target};
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition};
 use folkmoot_learning::{Batch, Csr};
+use folkmoot_parts::Chosen;
 use folkmoot_rounds::packed::first_not_finite;
 use folkmoot_scores::inference::{Scaling, Table};
 use rayon::prelude::*;
@@ -353,7 +355,7 @@ pub(super) struct Reading {
     pub(super) scale: Scale,
     pub(super) target: Target,
     pub(super) split: Split,
-    pub(super) encoder: Encoder,
+    pub(super) encoder: Chosen<dyn GraphLayers>,
 }
 
 /// The shards of all clients; of those that are not needed here, an empty one.
@@ -419,7 +421,7 @@ pub(super) struct Source<'a> {
 impl<'a> Source<'a> {
     pub(super) fn new(reading: Reading, dataset: &'a Dataset) -> Result<Source<'a>, StrategyError> {
         reading.split.is_there(dataset)?;
-        if matches!(reading.encoder, Encoder::Gat { .. }) {
+        if reading.encoder.needs_edges() {
             folkmoot_scenarios::algorithm::without_weights(dataset)?;
         }
         Ok(Source {
@@ -466,7 +468,7 @@ impl<'a> Source<'a> {
             let graph = &self.dataset.graphs[*item as usize];
             let start = self.starts[*item as usize];
             let rows: Vec<u32> = (start..start + graph.n_nodes() as u32).collect();
-            let matrix = self.reading.encoder.matrix(&Csr::from_graph(graph));
+            let matrix = self.reading.encoder.propagation().matrix(&Csr::from_graph(graph));
             let truth = match &self.node_classes {
                 Some(classes) => Truth::of_classes(rows.iter().map(|node| classes[*node as usize]).collect()),
                 None => self.items.truth(&[*item]),
@@ -531,7 +533,10 @@ impl<'a> Source<'a> {
             features = self.scaled(&self.scaling(train), &features);
         }
         let mut batch = Batch::new(self.brought.n_features());
-        batch.push(&self.reading.encoder.matrix(&Csr::from_graph(&graph)), &features);
+        batch.push(
+            &self.reading.encoder.propagation().matrix(&Csr::from_graph(&graph)),
+            &features,
+        );
         let train = (0..items.len() as u32).filter(|at| masks[0][*at as usize]).collect();
         let truth = self.items.truth(items);
         let mut known = [Vec::new(), Vec::new(), Vec::new()];

@@ -30,7 +30,7 @@ impl Classifier {
     /// What else it tells, with the way out.
     pub(crate) fn sends_model_alone(&self) -> Result<(), &'static str> {
         self.hides_scales()?;
-        sends_model_alone(self.encoder, self.scale)
+        sends_model_alone(&*self.encoder, self.scale)
     }
 
     /// Whether no public fact is made of the training items.
@@ -55,7 +55,7 @@ impl Classifier {
             );
         }
         self.hides_scales()?;
-        hides_items(self.encoder, self.scale)
+        hides_items(&*self.encoder, self.scale)
     }
 
     /// The model after training on a shard from `parameters`, with its items hidden; `releases`

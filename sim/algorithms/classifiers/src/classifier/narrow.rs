@@ -99,10 +99,12 @@ impl Classifier {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Encoder, Facts, Inputs, LocalOptimiser, Model, Split, Training};
+    use super::super::graph_layers::{Gat, Gcn, Gin, GinBatchNorm, GraphConv, GraphLayers, LightGcn, Mlp, Sage, Tag};
+    use super::super::{Facts, Inputs, LocalOptimiser, Model, Split, Training};
     use super::*;
     use folkmoot_draws::{Purpose, SeedableRng, SimRng, Streams};
     use folkmoot_graphs::{DataDirs, DatasetSpec, Features, PartitionSpec, SparseRows};
+    use folkmoot_parts::Chosen;
     use folkmoot_scenarios::algorithm::Source;
     use std::sync::Arc;
 
@@ -143,16 +145,16 @@ mod tests {
 
     #[test]
     fn a_narrow_model_trains_to_the_bits_of_the_whole() {
-        let encoders = [
-            Encoder::Gcn,
-            Encoder::Gin,
-            Encoder::GinBatchNorm,
-            Encoder::GraphConv,
-            Encoder::Tag { hops: 2 },
-            Encoder::Sage,
-            Encoder::Gat { heads: 2 },
-            Encoder::Mlp,
-            Encoder::LightGcn,
+        let encoders: [Chosen<dyn GraphLayers>; 9] = [
+            Chosen::new(Gcn {}),
+            Chosen::new(Gin {}),
+            Chosen::new(GinBatchNorm {}),
+            Chosen::new(GraphConv {}),
+            Chosen::new(Tag { hops: 2 }),
+            Chosen::new(Sage {}),
+            Chosen::new(Gat { heads: 2 }),
+            Chosen::new(Mlp {}),
+            Chosen::new(LightGcn {}),
         ];
         for encoder in encoders {
             for (optimiser, proximal, batch_size, hidden) in [
@@ -160,7 +162,7 @@ mod tests {
                 (LocalOptimiser::Sgd { momentum: 0.9 }, 0.1, Some(5), 128),
             ] {
                 let model = Model {
-                    encoder,
+                    encoder: encoder.clone(),
                     hidden,
                     dropout: 0.2,
                     ..Model::default()

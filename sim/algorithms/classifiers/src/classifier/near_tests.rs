@@ -2,27 +2,32 @@
 //! to the bit.
 
 use super::data::{Part, View};
+use super::graph_layers::{Gat, Gcn, Gin, GinBatchNorm, GraphConv, GraphLayers, LightGcn, Mlp, Sage, Structured, Tag};
 use super::task::{Task, Truth};
-use super::{Classifier, Encoder, Facts, Inputs, Model, Split, Training};
+use super::{Classifier, Facts, Inputs, Model, Split, Training};
 use folkmoot_draws::{Purpose, Rng, SeedableRng, SimRng, Streams};
 use folkmoot_graphs::{Dataset, Features, Graph, Labels, PartitionSpec, SparseRows};
 use folkmoot_learning::{Batch, Tape};
+use folkmoot_parts::Chosen;
 use folkmoot_scenarios::algorithm::Source;
 use std::sync::Arc;
 
 const N: u32 = 240;
-const ENCODERS: [Encoder; 10] = [
-    Encoder::Gcn,
-    Encoder::Gin,
-    Encoder::GinBatchNorm,
-    Encoder::GraphConv,
-    Encoder::Tag { hops: 2 },
-    Encoder::Sage,
-    Encoder::Gat { heads: 2 },
-    Encoder::Structured { structure: 4 },
-    Encoder::Mlp,
-    Encoder::LightGcn,
-];
+
+fn encoders() -> [Chosen<dyn GraphLayers>; 10] {
+    [
+        Chosen::new(Gcn {}),
+        Chosen::new(Gin {}),
+        Chosen::new(GinBatchNorm {}),
+        Chosen::new(GraphConv {}),
+        Chosen::new(Tag { hops: 2 }),
+        Chosen::new(Sage {}),
+        Chosen::new(Gat { heads: 2 }),
+        Chosen::new(Structured { structure: 4 }),
+        Chosen::new(Mlp {}),
+        Chosen::new(LightGcn {}),
+    ]
+}
 
 /// A ring with chords at one end, whose nodes have wide features with few numbers, in the hands of
 /// one client; they have one class each, or several labels.
@@ -70,13 +75,13 @@ fn gradient(classifier: &Classifier, view: View<'_>, model: &[f32]) -> (Vec<u32>
 fn few_nodes_give_the_gradient_of_all() {
     let mut n_near = 0;
     let tasks = [Task::Classes, Task::Labels];
-    for (encoder, task) in ENCODERS
+    for (encoder, task) in encoders()
         .into_iter()
-        .flat_map(|encoder| tasks.map(|task| (encoder, task)))
+        .flat_map(|encoder| tasks.map(|task| (encoder.clone(), task)))
     {
         for (layers, head_layers, dropout) in [(1, 1, 0.0), (2, 0, 0.3), (2, 2, 0.5), (3, 1, 0.5)] {
             let model = Model {
-                encoder,
+                encoder: encoder.clone(),
                 hidden: 8,
                 layers,
                 head_layers,
@@ -89,7 +94,7 @@ fn few_nodes_give_the_gradient_of_all() {
             let whole = shard.view(Part::Train);
             let wanted = [3, 2, 118, 200, 201, 3];
             let Some(n_hops) = classifier.network().n_hops(whole.batch) else {
-                assert!(matches!(encoder, Encoder::GinBatchNorm | Encoder::Structured { .. }));
+                assert!(encoder.has_statistics() || encoder.n_structural().is_some());
                 continue;
             };
             let mut near = Batch::new(1);

@@ -1,22 +1,23 @@
 //! The network: graph layers, a readout where whole graphs are classified, and a head.
 
-use super::conv::Conv;
+use super::Model;
+use super::graph_layers::{Layer, stack};
 use super::last::LastLayer;
-use super::{Encoder, Model};
 use folkmoot_draws::SimRng;
-use folkmoot_learning::layers::{Gcn, Linear, Mode, Readout};
+use folkmoot_learning::layers::{Linear, Mode, Readout};
 use folkmoot_learning::{Batch, Init, Layout, Parameter, Tape, Var};
 use std::ops::Range;
 
 /// A classifier of graphs or nodes.
 pub struct Network {
     layout: Layout,
-    convs: Vec<Conv>,
+    convs: Vec<Box<dyn Layer>>,
     head: Vec<Linear>,
     readout: Option<Readout>,
     /// Mean and variance of each number that nodes bring, where the model holds them.
     scale: Option<[Parameter; 2]>,
     begins_with_sums: bool,
+    reads_sums_alone: bool,
     dropout: f32,
     n_features: usize,
     hidden: usize,
@@ -35,13 +36,9 @@ impl Network {
         let (hidden, n_layers) = (model.hidden as usize, model.layers as usize);
         let n_out = if model.head_layers == 0 { n_classes } else { hidden };
         let widths = (n_features, hidden, n_out);
-        let convs = Conv::stack(&mut layout, model.encoder, widths, n_layers, model.head_layers == 0);
+        let convs = stack(&*model.encoder, &mut layout, widths, n_layers, model.head_layers == 0);
         let n_first = if n_layers == 1 { n_out } else { hidden };
-        let begins_with_sums = match model.encoder {
-            Encoder::Gcn => Gcn::sums_first(n_features, n_first),
-            Encoder::Sage => true,
-            _ => false,
-        };
+        let begins_with_sums = model.encoder.begins_with_sums(n_features, n_first);
         let n_linear = model.head_layers as usize;
         let head = (0..n_linear).map(|i| {
             let n_out = if i + 1 == n_linear { n_classes } else { hidden };
@@ -54,6 +51,7 @@ impl Network {
             readout: is_graph_level.then(|| model.readout.into()),
             scale: None,
             begins_with_sums,
+            reads_sums_alone: model.encoder.reads_sums_alone(),
             dropout: model.dropout as f32,
             n_features,
             hidden,
@@ -104,7 +102,7 @@ impl Network {
     pub(crate) fn last_layer(&self) -> Option<LastLayer> {
         let (weight, bias) = match (self.head.last(), self.convs.last(), self.readout) {
             (Some(linear), ..) => (linear.weight, linear.bias?),
-            (None, Some(Conv::Gcn(gcn)), None) => (gcn.weight, gcn.bias?),
+            (None, Some(conv), None) => conv.of_sums()?,
             _ => return None,
         };
         Some(LastLayer {
@@ -143,7 +141,7 @@ impl Network {
     /// How many propagations lie between what nodes bring, or the sums that a batch keeps, and the
     /// logits; `None` where these look at all nodes.
     pub(super) fn n_hops(&self, batch: &Batch) -> Option<usize> {
-        let hops: Option<usize> = self.convs.iter().map(Conv::n_hops).sum();
+        let hops: Option<usize> = self.convs.iter().map(|conv| conv.n_hops()).sum();
         let is_first_kept = self.begins_with_sums && batch.keeps_sums();
         hops.map(|hops| hops - usize::from(is_first_kept))
     }
@@ -210,11 +208,11 @@ impl Network {
     /// As [`logits`](Self::logits).
     pub(super) fn logits_of<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch, x: Var) -> Var {
         let mode = mode(true, batch);
-        let first = match (&self.convs[0], batch.rows().is_empty()) {
-            (Conv::Gcn(gcn), true) => gcn.forward_from_sums(tape, x, self.bends(0)),
-            (conv, _) => {
+        let first = match self.reads_sums_alone && batch.rows().is_empty() {
+            true => self.convs[0].forward_from_sums(tape, x, &mut |_| x, self.bends(0)),
+            false => {
                 let x = self.scaled(tape, x);
-                conv.forward(tape, batch.adjacency(), (x, mode), self.bends(0))
+                self.convs[0].pass(tape, batch.adjacency(), (x, mode), self.bends(0))
             }
         };
         let nodes = self.behind(first, (self.convs.len(), mode), tape, batch, None);
@@ -277,7 +275,7 @@ impl Network {
         let mut h = first;
         for (i, conv) in self.convs[..n].iter().enumerate().skip(1) {
             h = self.drop(tape, h, batch, rng.as_deref_mut());
-            h = conv.forward(tape, batch.adjacency(), (h, mode), self.bends(i));
+            h = conv.pass(tape, batch.adjacency(), (h, mode), self.bends(i));
         }
         h
     }
@@ -290,16 +288,11 @@ impl Network {
     /// The rows of the first graph layer, from the sums that the batch keeps if it does, or was
     /// given in the place of features.
     fn first<'g>(&self, tape: &mut Tape<'g>, batch: &'g Batch, mode: Mode, relu: bool) -> Var {
-        match (&self.convs[0], batch.neighbour_sums(tape)) {
-            (Conv::Gcn(gcn), Some(sums)) => gcn.forward_from_sums(tape, sums, relu),
-            (Conv::Sage(sage), Some(means)) => {
+        match batch.neighbour_sums(tape) {
+            Some(sums) => self.convs[0].forward_from_sums(tape, sums, &mut |tape| self.inputs(tape, batch), relu),
+            None => {
                 let x = self.inputs(tape, batch);
-                let y = sage.forward_from_means(tape, means, x);
-                if relu { tape.relu(y) } else { y }
-            }
-            (conv, _) => {
-                let x = self.inputs(tape, batch);
-                conv.forward(tape, batch.adjacency(), (x, mode), relu)
+                self.convs[0].pass(tape, batch.adjacency(), (x, mode), relu)
             }
         }
     }

@@ -134,7 +134,7 @@ impl Classifier {
             }
         }
         let mut batch = Batch::new(self.network.n_features());
-        batch.push(&self.encoder.matrix(&Csr::from_graph(graph)), &features);
+        batch.push(&self.encoder.propagation().matrix(&Csr::from_graph(graph)), &features);
         self.rows_of(&batch, &[inputs.id], parameters, rows).swap_remove(0)
     }
 

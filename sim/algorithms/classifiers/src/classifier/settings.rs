@@ -1,8 +1,9 @@
 //! The settings of a classifier and of its training, as cards write them.
 
+use super::graph_layers::GraphLayers;
 use folkmoot_learning::layers::Readout;
-use folkmoot_learning::{Adam, Csr, Decay, DegreeRule, Optimiser, Sgd};
-use folkmoot_parts::{Broken, Rules, component};
+use folkmoot_learning::{Adam, Decay, Optimiser, Sgd};
+use folkmoot_parts::{Broken, Chosen, Rules, component};
 use folkmoot_rounds::{STATISTICS, Trains};
 
 /// From this rate on, Adam is warned of: the default of gradient descent.
@@ -12,8 +13,9 @@ const LARGE_FOR_ADAM: f64 = 0.1;
 #[component(rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// Type of graph layers.
-    pub encoder: Encoder,
+    /// Type of graph layers. ReLU follows each layer except the last, and the last too if there is a
+    /// head.
+    pub encoder: Chosen<dyn GraphLayers>,
     /// Width of the hidden layers.
     #[component(default = 16, in = 1..=4_096)]
     pub hidden: u32,
@@ -29,63 +31,6 @@ pub struct Model {
     /// Dropout probability in training.
     #[component(default = 0.0, in = 0..1)]
     pub dropout: f64,
-}
-
-/// Type of graph layers. ReLU follows each layer except the last, and the last too if there is a
-/// head.
-#[component]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encoder {
-    /// Graph convolution (Kipf & Welling 2017).
-    #[default]
-    Gcn,
-    /// Graph isomorphism network with a fixed epsilon of 0 (Xu et al. 2019).
-    Gin,
-    /// GIN with batch normalisation inside each layer's MLP. Its running statistics are sent and
-    /// averaged with the weights.
-    GinBatchNorm,
-    /// First-order k-GNN (Morris et al. 2019).
-    GraphConv,
-    /// Topology-adaptive convolution (Du et al. 2017).
-    Tag {
-        /// Number of hops K.
-        #[component(default = 3, in = 1..=16)]
-        hops: u32,
-    },
-    /// LightGCN: a linear layer, then weight-free propagation (He et al. 2020).
-    LightGcn,
-    /// GraphSAGE with mean aggregation (Hamilton et al. 2017).
-    Sage,
-    /// Graph attention with concatenated heads (Veličković et al. 2018).
-    Gat {
-        /// Number of attention heads; must divide `hidden`.
-        #[component(default = 4, in = 1..=64)]
-        heads: u32,
-    },
-    /// Two channels of half the width each: GIN on both, and GCN on structural node features
-    /// (FedStar: Tan et al. 2023). Needs a head and `inputs: Structured()`.
-    Structured {
-        /// Number of trailing structural features: `walks` + `degrees` of the inputs. If there are
-        /// no other features, these enter both channels.
-        #[component(default = 32, in = 1..=1_000)]
-        structure: u32,
-    },
-    /// Linear layers on each node's features, without the graph: a baseline.
-    Mlp,
-}
-
-impl Encoder {
-    /// The matrix that the encoder propagates with, from a graph's adjacency.
-    pub fn matrix(self, adjacency: &Csr) -> Csr {
-        match self {
-            Encoder::Gcn => adjacency.with_self_loops().normalised(DegreeRule::Masked),
-            Encoder::Gin | Encoder::GinBatchNorm | Encoder::GraphConv | Encoder::Structured { .. } => adjacency.clone(),
-            Encoder::Tag { .. } | Encoder::LightGcn => adjacency.normalised(DegreeRule::Masked),
-            Encoder::Sage => adjacency.row_means(),
-            Encoder::Gat { .. } => adjacency.with_self_loops(),
-            Encoder::Mlp => Csr::from_arcs(adjacency.n_rows() as u32, &[], None).expect("no arc is none out of range"),
-        }
-    }
 }
 
 /// Graph readout.
@@ -287,19 +232,7 @@ pub enum LocalOptimiser {
 impl Model {
     /// What ties several settings.
     pub fn rules(&self, rules: &mut Rules) {
-        if let Encoder::Gat { heads } = self.encoder {
-            let rule = format!("must divide hidden ({}), got {heads}; change either", self.hidden);
-            rules.require(heads > 0 && self.hidden.is_multiple_of(heads), "encoder.heads", rule);
-        }
-        if let Encoder::Structured { .. } = self.encoder {
-            let rule = "must be at least 1 with Structured: the head combines the two channels".to_owned();
-            rules.require(self.head_layers > 0, "head_layers", rule);
-            let rule = format!(
-                "must be even with Structured, which splits it into two channels, got {}",
-                self.hidden
-            );
-            rules.require(self.hidden.is_multiple_of(2), "hidden", rule);
-        }
+        self.encoder.rules(self, rules);
     }
 }
 
@@ -309,7 +242,7 @@ pub fn trains(model: &Model, training: &Training, scale: Scale) -> Trains {
     Trains {
         passes: training.epochs,
         opens: scale == Scale::Federated,
-        sends_model_alone: sends_model_alone(model.encoder, scale),
+        sends_model_alone: sends_model_alone(&*model.encoder, scale),
         ..Trains::default()
     }
 }
@@ -320,12 +253,12 @@ pub fn trains(model: &Model, training: &Training, scale: Scale) -> Trains {
 /// # Errors
 ///
 /// What else.
-pub fn sends_model_alone(encoder: Encoder, scale: Scale) -> Result<(), &'static str> {
-    match (encoder, scale) {
+pub fn sends_model_alone(layers: &dyn GraphLayers, scale: Scale) -> Result<(), &'static str> {
+    match (layers.has_statistics(), scale) {
         (_, Scale::Federated) => Err(
             "clients also tell statistics of what their nodes bring, in the first round, and no clip bounds these; set scale: Raw or Standardised",
         ),
-        (Encoder::GinBatchNorm, _) => Err(STATISTICS),
+        (true, _) => Err(STATISTICS),
         _ => Ok(()),
     }
 }
@@ -335,12 +268,12 @@ pub fn sends_model_alone(encoder: Encoder, scale: Scale) -> Result<(), &'static 
 /// # Errors
 ///
 /// Why not.
-pub fn hides_items(encoder: Encoder, scale: Scale) -> Result<(), &'static str> {
-    match (encoder, scale) {
+pub fn hides_items(layers: &dyn GraphLayers, scale: Scale) -> Result<(), &'static str> {
+    match (layers.has_statistics(), scale) {
         (_, Scale::Federated | Scale::Standardised) => {
             Err("a scale is made of all graphs of a client, so that no clip bounds what one adds; set scale: Raw")
         }
-        (Encoder::GinBatchNorm, _) => Err("a batch normalisation mixes the items of a step; use an encoder without it"),
+        (true, _) => Err("a batch normalisation mixes the items of a step; use an encoder without it"),
         _ => Ok(()),
     }
 }
@@ -420,13 +353,14 @@ impl Training {
 
 #[cfg(test)]
 mod tests {
+    use super::super::graph_layers::Gat;
     use super::*;
     use folkmoot_parts::Value;
 
     #[test]
     fn every_broken_rule_is_named() {
         let model = Model {
-            encoder: Encoder::Gat { heads: 3 },
+            encoder: Chosen::new(Gat { heads: 3 }),
             hidden: 16,
             layers: 0,
             head_layers: 3,

@@ -3,7 +3,6 @@
 
 use super::method::{cosine, has_own_models};
 use super::{Common, Federated, Learned, Local, Method, Params};
-use crate::classifier::Encoder;
 use folkmoot_draws::{Purpose, Streams, bernoulli, normal};
 use folkmoot_engine::prelude::ClientId;
 use folkmoot_learning::{Batch, Csr, Moments, Slot};
@@ -201,7 +200,7 @@ impl Method for FedPub {
     fn rules(&self, params: &Params, rules: &mut Rules) {
         has_own_models(params, rules, "FedPub");
         let rule = "must not be GinBatchNorm with FedPub: running statistics cannot be masked";
-        let has_statistics = params.model.encoder == Encoder::GinBatchNorm;
+        let has_statistics = params.model.encoder.has_statistics();
         rules.require(!has_statistics, "model.encoder", rule.to_owned());
         let rule = "must be omitted with FedPub, which trains full-batch";
         rules.require(

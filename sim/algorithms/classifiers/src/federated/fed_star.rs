@@ -3,7 +3,7 @@
 
 use super::cut::Cut;
 use super::{Common, Federated, Learned, Local, Method, Params};
-use crate::classifier::{Encoder, Inputs};
+use crate::classifier::Inputs;
 use folkmoot_draws::SimRng;
 use folkmoot_parts::{Rules, component};
 use folkmoot_rounds::{Personalisation, Travels};
@@ -58,10 +58,10 @@ impl Method for FedStar {
     }
 
     fn rules(&self, params: &Params, rules: &mut Rules) {
-        let is_structured = matches!(params.model.encoder, Encoder::Structured { .. });
+        let structure = params.model.encoder.n_structural();
         let rule = "must be Structured() with FedStar, which shares the structural channel".to_owned();
-        rules.require(is_structured, "model.encoder", rule);
-        let Encoder::Structured { structure } = params.model.encoder else {
+        rules.require(structure.is_some(), "model.encoder", rule);
+        let Some(structure) = structure else {
             return;
         };
         let n = match params.inputs {

@@ -1,11 +1,13 @@
 //! Training that hides single graphs: what it costs, and where it is refused.
 
 use super::{everything, graphs, iid, node_params, nodes, params, play, unlike};
-use folkmoot_classifiers::classifier::{Encoder, Split, Training};
+use folkmoot_classifiers::classifier::graph_layers::{Gcn, GinBatchNorm};
+use folkmoot_classifiers::classifier::{Split, Training};
 use folkmoot_classifiers::fed_avg::Params;
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec};
+use folkmoot_parts::Chosen;
 use folkmoot_rounds::{Aggregation, Discount, Private, Secure};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
@@ -28,7 +30,7 @@ fn hidden_graphs_cost_what_a_published_accountant_says() {
     let partition = iid(&dataset, 1);
     let (clip, noise_multiplier) = (Some(1.0), 1.0);
     let mut params = params(10);
-    params.model.encoder = Encoder::Gcn;
+    params.model.encoder = Chosen::new(Gcn {});
     params.split = Split::All;
     params.training = Training {
         epochs: 1,
@@ -120,7 +122,7 @@ fn graphs_are_hidden_only_where_a_gradient_is_of_one_graph() {
         "{said}"
     );
     let mut normalised = params(1);
-    normalised.model.encoder = Encoder::GinBatchNorm;
+    normalised.model.encoder = Chosen::new(GinBatchNorm {});
     let said = refused(&graphs(), normalised);
     assert!(
         said.contains("a batch normalisation mixes the items of a step"),

@@ -1,9 +1,10 @@
 //! One step of FGCL on one graph, made of the parts that the strategy trains with.
 
 use folkmoot_checks::golden::{Case, Got, Mismatch, Weights, gradient_rows, numbers, row_major};
-use folkmoot_classifiers::classifier::Encoder;
+use folkmoot_classifiers::classifier::graph_layers::Gcn;
 use folkmoot_fgcl::{Contrast, DegreeRule, Model, Network, add_contrast, contrastive_loss, propagation_matrix};
 use folkmoot_learning::{Adjacency, Tape, Var};
+use folkmoot_parts::Chosen;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -49,7 +50,7 @@ pub(super) fn check(case: &Case) -> Result<Vec<Mismatch>, String> {
     let width =
         |name: &str| Ok::<usize, String>(numbers(inputs.weights.get(name).ok_or("weights: a bias is missing")?)?.len());
     let model = Model {
-        encoder: Encoder::Gcn,
+        encoder: Chosen::new(Gcn {}),
         hidden: width("b0")? as u32,
         ..Model::default()
     };
@@ -82,7 +83,7 @@ pub(super) fn check(case: &Case) -> Result<Vec<Mismatch>, String> {
     let view = |noise: &[Vec<f32>]| -> Result<Vec<f32>, String> {
         let (adjacency, noise) = (row_major(&inputs.adjacency)?.0, row_major(noise)?.0);
         let mut table: Vec<f32> = adjacency.iter().zip(&noise).map(|(a, noise)| a + noise).collect();
-        propagation_matrix(model.encoder, rule, n, &mut table);
+        propagation_matrix(model.encoder.propagation(), rule, n, &mut table);
         Ok(table)
     };
     let matrices = [view(&inputs.noise1)?, view(&inputs.noise2)?];

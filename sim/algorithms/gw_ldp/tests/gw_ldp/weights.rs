@@ -1,7 +1,7 @@
 //! Nodes that weigh by their degrees: what is sent for it, what it costs, and what it changes.
 
 use super::{all_of, graphs, iid, matrix, params, play};
-use folkmoot_classifiers::classifier::Encoder;
+use folkmoot_classifiers::classifier::graph_layers::{Gat, Gcn, Gin, GraphLayers, LightGcn, Sage};
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
@@ -61,15 +61,16 @@ fn degrees_are_sent_and_charged_where_nodes_weigh_by_them() {
 #[test]
 fn degrees_are_those_of_the_graph_under_any_encoder() {
     let (dataset, partition) = (graphs(), iid(&graphs()));
-    for encoder in [
-        Encoder::Gcn,
-        Encoder::Gin,
-        Encoder::LightGcn,
-        Encoder::Sage,
-        Encoder::Gat { heads: 4 },
-    ] {
+    let encoders: [Chosen<dyn GraphLayers>; 5] = [
+        Chosen::new(Gcn {}),
+        Chosen::new(Gin {}),
+        Chosen::new(LightGcn {}),
+        Chosen::new(Sage {}),
+        Chosen::new(Gat { heads: 4 }),
+    ];
+    for encoder in encoders {
         let mut params = weighed(NodeWeights::Degree);
-        params.model.encoder = encoder;
+        params.model.encoder = encoder.clone();
         let prepared = params
             .prepare(&Source::new(&dataset, &partition, Streams::new(5)))
             .unwrap();

@@ -109,7 +109,7 @@ pub(super) fn of_sums(task: &FedGcn, part: &Part, sums: &[f32], border_degrees: 
     scaled.resize(n * d, 0.0);
     let arcs = arcs(part, |node| part.place_among_all(node).filter(|place| *place < n));
     let matrix = match plan.weights {
-        Weights::Plain => task.encoder.matrix(&unweighted(n, &arcs)),
+        Weights::Plain => task.encoder.propagation().matrix(&unweighted(n, &arcs)),
         Weights::Normalised => {
             let weight = |(u, v): &(u32, u32)| (factors[*u as usize] * factors[*v as usize]) as f32;
             let loops = (0..n as u32).map(|place| (place, place));
@@ -144,7 +144,10 @@ pub(super) fn of_features(task: &FedGcn, part: &Part, others: &BTreeMap<u32, (Ve
     for (_, bits) in others.values() {
         features.extend(bits.iter().map(|bits| f32::from_bits(*bits)));
     }
-    let matrix = task.encoder.matrix(&unweighted(n_own + numbers.len(), &arcs));
+    let matrix = task
+        .encoder
+        .propagation()
+        .matrix(&unweighted(n_own + numbers.len(), &arcs));
     task.classifier
         .extended(part.shard(), &matrix, Brings::Features(features))
 }

@@ -2,7 +2,7 @@
 
 use crate::codec;
 use folkmoot_classifiers::attacks::Attack;
-use folkmoot_classifiers::classifier::{self, Encoder, Inputs, Model, Scale, Split, Training};
+use folkmoot_classifiers::classifier::{self, Inputs, Model, Scale, Split, Training};
 use folkmoot_codecs::Codec;
 use folkmoot_parts::{Chosen, Rules, component};
 use folkmoot_rounds::{Protocol, Secure, Trains};
@@ -102,7 +102,7 @@ impl Params {
         let sums = self.hops > 0 && self.carries == Carries::Sums;
         let rule = "must be Gcn if sums are exchanged, since they are the input of its first layer; or set carries: Features or hops: 0";
         rules.require(
-            !sums || self.model.encoder == Encoder::Gcn,
+            !sums || self.model.encoder.reads_sums_alone(),
             "model.encoder",
             rule.to_owned(),
         );

@@ -2,7 +2,8 @@ mod citations;
 
 use super::theory::count;
 use super::*;
-use folkmoot_classifiers::classifier::{Encoder, Model, Split, Training};
+use folkmoot_classifiers::classifier::graph_layers::Sage;
+use folkmoot_classifiers::classifier::{Model, Split, Training};
 use folkmoot_codecs::{Half, Qsgd};
 use folkmoot_draws::{Purpose, Streams, index, shuffle};
 use folkmoot_engine::run::{Options, Outcome, Unobserved, run};
@@ -108,7 +109,7 @@ fn exchanged(
     let task = FedGcn {
         plan: rounds.trainer().plan,
         classifier: Classifier::new(&params.model, &params.training, &facts.data),
-        encoder: params.model.encoder,
+        encoder: params.model.encoder.clone(),
         cut: Arc::clone(&facts.cut),
         codec: params.codec.clone(),
         n_clients: facts.data.n_clients,
@@ -474,7 +475,7 @@ fn settings_that_cannot_be_are_named() {
     params.codec = Chosen::new(Qsgd::default());
     assert_eq!(broken(params.clone()), ["codec"]);
     params.codec = Chosen::default();
-    params.model.encoder = Encoder::Sage;
+    params.model.encoder = Chosen::new(Sage {});
     assert_eq!(broken(params.clone()), ["model.encoder"]);
     params.carries = Carries::Features;
     assert_eq!(broken(params.clone()), [""; 0]);

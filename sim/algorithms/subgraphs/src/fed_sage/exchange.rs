@@ -118,8 +118,11 @@ pub(super) fn filled(task: &FedSage, shard: &Shard, places: &[u32], features: &[
     let n_all = n + places.len() as u32;
     let adjacency = Csr::from_arcs(n_all, &arcs, None).expect("made neighbours stand behind nodes");
     let all = [shard.node_features(), features].concat();
-    task.classifier
-        .extended(shard, &task.encoder.matrix(&adjacency), Brings::Features(all))
+    task.classifier.extended(
+        shard,
+        &task.encoder.propagation().matrix(&adjacency),
+        Brings::Features(all),
+    )
 }
 
 /// How many nodes of a client train.

@@ -2,7 +2,8 @@
 
 use crate::codec;
 use folkmoot_classifiers::attacks::Attack;
-use folkmoot_classifiers::classifier::{self, Encoder, Inputs, LocalOptimiser, Model, Scale, Split, Training};
+use folkmoot_classifiers::classifier::graph_layers::{Propagation, Sage};
+use folkmoot_classifiers::classifier::{self, Inputs, LocalOptimiser, Model, Scale, Split, Training};
 use folkmoot_codecs::Codec;
 use folkmoot_learning::{Adam, Decay, Optimiser};
 use folkmoot_parts::{Chosen, Rules, component};
@@ -22,7 +23,7 @@ pub struct Params {
     /// Whether clients generate missing neighbours before training.
     pub generator: Generator,
     /// Network trained by all clients.
-    #[component(default = Model { encoder: Encoder::Sage, hidden: 64, dropout: 0.5, ..Model::default() })]
+    #[component(default = Model { encoder: Chosen::new(Sage {}), hidden: 64, dropout: 0.5, ..Model::default() })]
     pub model: Model,
     /// Local training: epochs, batch size, optimiser.
     #[component(default = Training { optimiser: LocalOptimiser::Adam, epochs: 1, learning_rate: 0.001, batch_size: Some(32), ..Training::default() })]
@@ -115,7 +116,7 @@ impl Params {
         let is_plain = self.protocol.secure == Secure::Off;
         rules.require(!has_generator || is_plain, "protocol.secure", rule.to_owned());
         let rule = "must use edges, which Mlp does not, with a generator of neighbours; or set generator: Off";
-        let reads_edges = self.model.encoder != Encoder::Mlp;
+        let reads_edges = self.model.encoder.propagation() != Propagation::Nothing;
         rules.require(!has_generator || reads_edges, "model.encoder", rule.to_owned());
         codec::require(&self.generator.codec(), "generator.codec", rules);
         let trains = classifier::trains(&self.model, &self.training, Scale::Raw);

@@ -8,6 +8,7 @@ use super::maker::Sight;
 use super::settings::Plan;
 use super::told::HEAD;
 use super::*;
+use folkmoot_classifiers::classifier::graph_layers::{Mlp, Sage};
 use folkmoot_classifiers::classifier::{Model, Part, Split, Training};
 use folkmoot_classifiers::fed_avg;
 use folkmoot_codecs::{Half, Qsgd, Symbols, TopK, Uniform};
@@ -99,7 +100,7 @@ fn params(generator: Generator, rounds: u32) -> Params {
     Params {
         generator,
         model: Model {
-            encoder: Encoder::Sage,
+            encoder: Chosen::new(Sage {}),
             hidden: 8,
             dropout: 0.2,
             ..Model::default()
@@ -416,7 +417,7 @@ fn settings_that_contradict_each_other_are_named() {
     use folkmoot_parts::Value;
     let mut bad = params(generator(2, 2, 1), 3);
     bad.protocol.secure = Secure::Pairwise { threshold: 0.6 };
-    bad.model.encoder = Encoder::Mlp;
+    bad.model.encoder = Chosen::new(Mlp {});
     let broken: Vec<String> = bad.broken().into_iter().map(|broken| broken.path).collect();
     assert_eq!(broken, ["protocol.secure", "model.encoder"]);
     bad.generator = generator(0, 2, 1);
@@ -440,6 +441,6 @@ fn settings_that_contradict_each_other_are_named() {
     assert_eq!(defaults.generator, Generator::Off);
     assert_eq!(
         (defaults.model.encoder, defaults.protocol.weighting),
-        (Encoder::Sage, Weighting::Uniform)
+        (Chosen::new(Sage {}), Weighting::Uniform)
     );
 }
