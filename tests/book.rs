@@ -520,8 +520,8 @@ fn the_book_lists_the_algorithms_of_each_folder() {
          2. **Do clients differ** in labels, features or edges (non-IID data)? Then try rows with\n   *personalised* models, and compare \
          them with local training: `LocalOnly` of `Federated`.\n   Personalised methods often gain little over it \
          (`scenarios/RESULTS.md`).\n\
-         3. **Does the partition cut edges?** Rows with *cross-client edges* recover what they carry, if\n   clients know them or not. \
-         For all others these edges are lost.\n\n\
+         3. **Does the partition cut edges?** Rows that name *cross-client edges* have methods for them,\n   known or unknown to clients. \
+         All others lose these edges.\n\n\
          | `strategy` | what a client holds | task | threat model | what is sent | start with |\n\
          |---|---|---|---|---|---|\n{rows}\n\
          Without a reason for another algorithm, start with `FedAvg`. In brackets is the time of all runs\n\

@@ -1,8 +1,8 @@
 //! `ro-crate-metadata.json`: what a run or sweep directory holds, in the vocabulary of RO-Crate 1.1.
 //!
 //! The files with their sizes, the program and the command that made them, the data sets with their
-//! fingerprints, and the metrics of the headline: of a run with their values. The date of publication is the caller's, so that equal
-//! directories and dates give equal bytes.
+//! fingerprints, and the metrics of the headline: of a run with their values. The date of
+//! publication is the caller's, so that equal directories and dates give equal bytes.
 
 use crate::Unit;
 use crate::key::base;

@@ -80,6 +80,7 @@ impl Params {
             "model.encoder",
             "must support edge weights under edge noise: use Gcn, GraphConv, Tag, LightGcn or Gin, or a setting without noise",
         );
+        // All layers in one have no dropout between them.
         let alike = layers.n_made(2) == 1 && self.contrast.drop_edges == 0.0;
         rules.require(
             !(self.setting == Setting::FgclWithoutNoise && alike),

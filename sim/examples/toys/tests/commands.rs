@@ -72,7 +72,6 @@ fn a_card_that_names_them_all_is_checked_swept_reported_and_audited() {
     assert!(page.contains("by clients") && page.contains("toy of every kind"));
     let scores = fs::read_to_string(sweep.join("points/0000-arm=fixed-seed=1/scores.csv")).unwrap();
     assert!(scores.contains("length"), "{scores}");
-    // The wire of four clients is 4 ms long: a round takes two, and what the slowest trains.
     let claims = fresh("toys-claims").with_extension("ron");
     fs::write(
         &claims,

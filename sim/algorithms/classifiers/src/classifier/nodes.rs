@@ -7,8 +7,9 @@ use folkmoot_learning::Csr;
 /// Nodes of one graph, with the edges between them.
 #[derive(Clone, Copy)]
 pub struct Nodes<'a> {
-    /// What the encoder propagates with ([`Propagation::matrix`](super::graph_layers::Propagation::matrix)): an entry for
-    /// each edge, in both directions, and one for each node if it has such.
+    /// What graph layers multiply with
+    /// ([`Propagation::matrix`](super::graph_layers::Propagation::matrix)): an entry for each edge,
+    /// in both directions, and one for each node if it has such.
     pub matrix: &'a Csr,
     /// The class of each; of those without a class any.
     pub labels: &'a [u32],
