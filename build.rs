@@ -1,15 +1,15 @@
 //! Embeds the cards and claims below `scenarios`: what lies in a folder `scenarios/CRATE` comes
-//! with the program if the crate does.
+//! with the program if the crate does. The folder is that of the package `folkmoot-scenarios`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    println!("cargo::rerun-if-changed=scenarios");
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("Cargo sets it"));
+    let scenarios = PathBuf::from(env::var_os("DEP_FOLKMOOT_SCENARIOS_DIR").expect("the package states it"));
+    println!("cargo::rerun-if-changed={}", scenarios.display());
     let mut text = String::from("&[\n");
-    for dir in sorted(&root.join("scenarios"))? {
+    for dir in sorted(&scenarios)? {
         if dir.join("cards").is_dir() {
             write(&dir, &mut text)?;
         }
