@@ -2,7 +2,7 @@
 
 use crate::support::{TempDir, assert_golden};
 use crate::trials::folders;
-use folkmoot_metrics::figures::TableFigure;
+use folkmoot_metrics::figure::TableFigure;
 use folkmoot_plots::Found;
 use folkmoot_scenarios::audit::{Audited, Evidence, Verdict, Wanted, pages};
 use folkmoot_scenarios::claims::Claims;

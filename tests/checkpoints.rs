@@ -90,6 +90,7 @@ fn stopping_changes_nothing(card: &str, settings: &[&str], dry_run: bool) {
                 world,
                 files: &loaded.files,
                 keep: &[],
+                evaluators: &[],
                 dir: None,
                 seed: scenario.seed(),
                 options,

@@ -4,7 +4,8 @@
     FOLKMOOT_DATA=DIR python3 tests/costs.py target/release/folkmoot [--limit SECONDS] [--missing] [CARD …]
 
 A run is of the first configuration, on one thread. One that takes more processor time than the limit is stopped, and its whole is estimated from
-its rounds so far; without rounds to go by, the cost stays blank. Which cards are marked as a start stays as it is.
+its rounds so far; without rounds to go by, the limit is written as a lower bound, `>75`. Without the data, the cost stays blank. Which cards are
+marked as a start stays as it is.
 """
 
 import argparse
@@ -23,7 +24,7 @@ os.environ["PYTHONPATH"] = str(ROOT / "sim/python")
 
 
 def measured(program, card, limit):
-    """Processor time of a run in seconds, or None."""
+    """Processor time of a run in seconds as `costs.csv` has it; blank where it does not run."""
     with tempfile.TemporaryDirectory() as folder, open(f"{folder}/stderr", "w+") as stderr:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         child = subprocess.run(
@@ -36,14 +37,17 @@ def measured(program, card, limit):
         seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         stderr.seek(0)
         lines = stderr.read().splitlines()
+    digits = lambda seconds: f"{float(f'{seconds:.2g}'):g}"
     if child.returncode == 0:
-        return seconds
-    is_stopped = child.returncode in (-signal.SIGXCPU, -signal.SIGKILL)
+        return digits(seconds)
+    if child.returncode not in (-signal.SIGXCPU, -signal.SIGKILL):
+        print(card, "does not run:", *lines[-3:], sep="\n  ", flush=True)
+        return ""
     counted = [match for match in map(re.compile(r"(\d+)/(\d+) rounds").search, lines) if match]
-    if not is_stopped or not counted:
-        return None
+    if not counted:
+        return f">{limit}"
     done, total = map(int, counted[-1].groups())
-    return seconds * total / done
+    return digits(seconds * total / done)
 
 
 def main():
@@ -63,8 +67,7 @@ def main():
         for card in cards:
             row = rows.setdefault(card, {"card": card, "run_s": "", "start": ""})
             if (not args.cards or card in args.cards) and not (args.missing and row["run_s"]):
-                seconds = measured(os.path.abspath(args.program), card, args.limit)
-                row["run_s"] = "" if seconds is None else f"{float(f'{seconds:.2g}'):g}"
+                row["run_s"] = measured(os.path.abspath(args.program), card, args.limit)
                 print(card, row["run_s"], flush=True)
             with open(path, "w", newline="") as file:
                 writer = csv.DictWriter(file, ["card", "run_s", "start"], lineterminator="\n")

@@ -1,8 +1,7 @@
 //! Every number of every shipped strategy says what it is, and is what it says.
 
-use crate::support::{TempDir, files, root, rough, run_args, tiny};
+use crate::support::{TempDir, rough, run_args, tiny};
 use crate::trials::trials;
-use folkmoot_metrics::artifacts::ARTIFACT_TABLES;
 use folkmoot_metrics::figures::is_called;
 use folkmoot_metrics::key::base;
 use folkmoot_metrics::run_dir::ARTIFACTS;
@@ -36,7 +35,7 @@ fn runs() -> &'static (Vec<(String, RunDir)>, TempDir) {
 
 #[test]
 fn every_table_that_a_run_leaves_is_known_by_its_columns() {
-    let known = tables();
+    let known = tables(&folkmoot::shipped());
     let mut seen = BTreeSet::new();
     for (name, run) in &runs().0 {
         let here = TempDir::names_in(&run.path).into_iter();
@@ -71,48 +70,11 @@ fn every_table_that_a_run_leaves_is_known_by_its_columns() {
     if known.iter().any(|(of, _)| of == "artifacts/client_metrics.csv") {
         rest.insert("artifacts/client_metrics.csv".to_owned());
     }
-    rest.extend(tables_without_writer());
     let unseen = known
         .iter()
         .map(|(of, _)| of.clone())
         .filter(|of| !seen.contains(of.as_str()));
     assert_eq!(unseen.collect::<BTreeSet<String>>(), rest);
-}
-
-/// Tables of artifacts that no crate of algorithms names, since the one that wrote them has been
-/// deleted.
-fn tables_without_writer() -> Vec<String> {
-    let declared = std::fs::read_to_string(root().join("metrics/src/artifacts.rs")).unwrap();
-    let declared: Vec<(&str, &str)> = declared
-        .split("pub const ")
-        .filter_map(|constant| {
-            let (name, rest) = constant.split_once(": ArtifactTable = ArtifactTable {")?;
-            let (_, rest) = rest.split_once("file: \"")?;
-            Some((name, rest.split_once('"')?.0))
-        })
-        .collect();
-    assert_eq!(declared.len(), ARTIFACT_TABLES.len());
-    let mut named = BTreeSet::new();
-    // The sheet itself writes what could not be scored.
-    let writers = [
-        files(&root().join("sim/algorithms")),
-        files(&root().join("metrics/src")),
-    ]
-    .into_iter()
-    .flatten();
-    for (path, bytes) in writers.filter(|(path, _)| path.ends_with(".rs")) {
-        let text = String::from_utf8(bytes).unwrap();
-        for import in text.split("artifacts::").skip(1).filter(|_| path != "artifacts.rs") {
-            let import = import.split(';').next().unwrap();
-            named.extend(
-                import
-                    .split(|c: char| !c.is_alphanumeric() && c != '_')
-                    .map(str::to_owned),
-            );
-        }
-    }
-    let without = declared.into_iter().filter(|(name, _)| !named.contains(*name));
-    without.map(|(_, file)| format!("{ARTIFACTS}/{file}")).collect()
 }
 
 #[test]

@@ -1,28 +1,96 @@
 //! The figures that runs and sweeps have, by their names below `figures/`: what a card may ask for,
 //! and what each shows.
 
-/// Tables of numbers over seeds, drawn as panels of curves.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TableFigure {
-    /// Its name below `figures/`.
-    pub name: String,
-    pub title: String,
-    /// What lies along x, of all panels.
-    pub x: String,
-    /// A panel a table.
-    pub panels: Vec<TablePanel>,
+use crate::figure::Figure;
+use crate::{ReadError, RunDir, SweepDir};
+
+/// A figure that a crate adds to the [`FIGURES`] of every program; it has the name and the text of
+/// [`known`](Self::known) in `explain` and the reference.
+///
+/// A program draws it with the usual figures where a card names none, and where a card or `plot`
+/// names it. Its bytes are those of equal data, so it must not read the clock or the order of a hash
+/// map.
+///
+/// ```
+/// use folkmoot_metrics::figure::{Axis, Figure, Lines, Panel, Role, Series};
+/// use folkmoot_metrics::figures::{FigureSource, KnownFigure};
+/// use folkmoot_metrics::{ReadError, RunDir, Unit};
+///
+/// /// The clients of each round.
+/// struct Cohorts;
+///
+/// impl FigureSource for Cohorts {
+///     fn known(&self) -> KnownFigure {
+///         KnownFigure { name: "cohorts", of: "run", about: "Clients selected in each round." }
+///     }
+///
+///     fn of_run(&self, run: &RunDir) -> Result<Vec<Figure>, ReadError> {
+///         let points = run.rounds.iter().map(|row| (f64::from(row.round), row.cohort as f64));
+///         let series = vec![Series::new("selected", Role::Data(0), points.collect())];
+///         let (x, y) = (Axis::rounds(), Axis::amount("Clients", Unit::Count));
+///         let panels = vec![Panel::Lines(Lines { x, y, series })];
+///         let title = "Cohorts".to_owned();
+///         Ok(vec![Figure { name: "cohorts".to_owned(), title, panels, ..Figure::default() }])
+///     }
+/// }
+/// ```
+pub trait FigureSource: Send + Sync {
+    fn known(&self) -> KnownFigure;
+
+    /// Its figures of a run; none where the run lacks the data.
+    ///
+    /// # Errors
+    ///
+    /// When a file of the run cannot be read.
+    fn of_run(&self, run: &RunDir) -> Result<Vec<Figure>, ReadError> {
+        let _ = run;
+        Ok(Vec::new())
+    }
+
+    /// Its figures of a sweep; none where the sweep lacks the data.
+    ///
+    /// # Errors
+    ///
+    /// When a file of the sweep cannot be read.
+    fn of_sweep(&self, sweep: &SweepDir) -> Result<Vec<Figure>, ReadError> {
+        let _ = sweep;
+        Ok(Vec::new())
+    }
 }
 
-/// What each seed says at each x, ascending.
-pub type TableCurve = Vec<(f64, Vec<f64>)>;
+/// The figures of one program: [`FIGURES`], and those that were added.
+#[derive(Default)]
+pub struct Figures {
+    added: Vec<Box<dyn FigureSource>>,
+}
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct TablePanel {
-    pub y: String,
-    /// A curve a row, with its name.
-    pub rows: Vec<(String, TableCurve)>,
-    /// What is the same for all rows, with its name: a dashed line.
-    pub beside: Option<(String, TableCurve)>,
+impl Figures {
+    /// Adds a figure; false where its name is taken.
+    pub fn add(&mut self, source: impl FigureSource + 'static) -> bool {
+        let is_free = self.known().all(|known| known.name != source.known().name);
+        if is_free {
+            self.added.push(Box::new(source));
+        }
+        is_free
+    }
+
+    pub fn added(&self) -> impl Iterator<Item = &dyn FigureSource> {
+        self.added.iter().map(|source| &**source)
+    }
+
+    /// All figures, in the order of the reference.
+    pub fn known(&self) -> impl Iterator<Item = KnownFigure> {
+        FIGURES.into_iter().chain(self.added().map(FigureSource::known))
+    }
+
+    /// The figures that a name stands for; `*` in the name or in a known name matches any text.
+    pub fn called(&self, name: &str) -> impl Iterator<Item = KnownFigure> {
+        let name = match present(name) {
+            "messages-and-bytes" => "headline",
+            name => name,
+        };
+        self.known().filter(move |known| known.fits(name))
+    }
 }
 
 /// What a figure is called and shows.
@@ -34,6 +102,13 @@ pub struct KnownFigure {
     pub of: &'static str,
     /// What it shows, and of which data.
     pub about: &'static str,
+}
+
+impl KnownFigure {
+    /// Whether it has figures of this name or pattern.
+    pub fn fits(&self, name: &str) -> bool {
+        is_called(&self.name.replace('*', "?*"), name)
+    }
 }
 
 const fn of_run(name: &'static str, about: &'static str) -> KnownFigure {
@@ -166,18 +241,6 @@ pub fn present(name: &str) -> &str {
     if name == "split" { "partition" } else { name }
 }
 
-/// The figures that a name stands for: `*` on either side stands for anything, and there for
-/// something.
-pub fn figures_called(name: &str) -> impl Iterator<Item = &'static KnownFigure> {
-    let name = match present(name) {
-        "messages-and-bytes" => "headline",
-        name => name,
-    };
-    FIGURES
-        .iter()
-        .filter(move |known| is_called(&known.name.replace('*', "?*"), name))
-}
-
 /// Whether a name is a wanted one, or some text is called as both say: `*` stands for anything, `?`
 /// for one character.
 pub fn is_called(name: &str, wanted: &str) -> bool {
@@ -210,11 +273,12 @@ pub fn is_called(name: &str, wanted: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::figures_called;
+    use super::Figures;
 
     #[test]
     fn names_and_patterns_find_the_figures_that_they_stand_for() {
-        let of = |name| figures_called(name).map(|known| known.name).collect::<Vec<_>>();
+        let figures = Figures::default();
+        let of = |name| figures.called(name).map(|known| known.name).collect::<Vec<_>>();
         assert_eq!(of("partition"), ["partition"]);
         assert_eq!(of("split"), ["partition"]);
         assert_eq!(

@@ -12,6 +12,7 @@
 //! - [`curves`]: a run's scores beside the time and the bytes spent until then; [`target`]: what it
 //!   took to reach one.
 //! - [`export`]: the same for all points of a sweep, in forms that other programs read.
+//! - [`figure`]: the content of a figure; [`figures`]: the figures that runs and sweeps have.
 //! - [`npy`]: arrays as artifacts hold them and data sets bring them.
 //! - [`trace`]: what happened in a run, event by event.
 //! - [`run_dir`]: the run directory, written and read back; [`sweep_dir`]: many of them;
@@ -39,6 +40,7 @@ pub mod compare;
 mod curves;
 pub mod estimate;
 pub mod export;
+pub mod figure;
 pub mod figures;
 pub mod findings;
 pub mod ids;

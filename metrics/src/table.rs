@@ -196,7 +196,7 @@ pub struct Column {
     pub about: &'static str,
 }
 
-pub(crate) const fn column(name: &'static str, holds: &'static str, about: &'static str) -> Column {
+pub const fn column(name: &'static str, holds: &'static str, about: &'static str) -> Column {
     Column { name, holds, about }
 }
 

@@ -141,6 +141,68 @@ pub struct Term {
     pub source: Cow<'static, str>,
 }
 
+/// Metric definitions as a table, for a constant of type `&[Term]`. A row has name, words, unit,
+/// properties, meaning and, where a paper defines the metric, its source.
+///
+/// Properties are the functions of [`Term`]: `fraction`, `from(0.0)`, `up_to(1.0)`, `higher`,
+/// `lower`, `attack`, `attack_beside(0.5)`. `scored(Server, All, Items)` names values of
+/// [`Answering`], [`Asked`] and [`Weighed`]. A row `= TERM;` is a term that stands elsewhere.
+///
+/// ```
+/// use folkmoot_metrics::{Term, terms};
+///
+/// const TERMS: &[Term] = terms! {
+///     "accuracy", "Accuracy", Number [fraction, higher, scored(Server, All, Items)]:
+///         "Accuracy of the global model over the items of all clients.";
+///     "kept_edges", "Edges kept", Count []:
+///         "Edges that remain.",
+///         "A paper, equation 3";
+/// };
+/// assert_eq!(TERMS[1].source, "A paper, equation 3");
+/// ```
+#[macro_export]
+macro_rules! terms {
+    (@rows [$($done:expr,)*]) => { &[$($done),*] };
+    (@rows [$($done:expr,)*] = $term:expr; $($rest:tt)*) => {
+        $crate::terms!(@rows [$($done,)* $term,] $($rest)*)
+    };
+    (@rows [$($done:expr,)*] $name:expr, $words:expr, $unit:ident [$($props:tt)*]: $about:expr; $($rest:tt)*) => {
+        $crate::terms!(@rows [$($done,)*] $name, $words, $unit [$($props)*]: $about, ""; $($rest)*)
+    };
+    (@rows [$($done:expr,)*] $name:expr, $words:expr, $unit:ident [$($props:tt)*]: $about:expr, $source:expr; $($rest:tt)*) => {
+        $crate::terms!(
+            @rows [
+                $($done,)*
+                $crate::terms!(@with $crate::Term::new($name, $words, $crate::Unit::$unit, $about, $source); $($props)*),
+            ]
+            $($rest)*
+        )
+    };
+    (@with $term:expr;) => { $term };
+    (@with $term:expr; scored($model:ident, $items:ident, $weighting:ident) $(, $($props:tt)*)?) => {
+        $crate::terms!(
+            @with $term.scored(
+                $crate::term::Answering::$model,
+                $crate::term::Asked::$items,
+                $crate::term::Weighed::$weighting,
+            ); $($($props)*)?
+        )
+    };
+    (@with $term:expr; scored_at_best($model:ident, $items:ident, $weighting:ident) $(, $($props:tt)*)?) => {
+        $crate::terms!(
+            @with $term.scored_at_best(
+                $crate::term::Answering::$model,
+                $crate::term::Asked::$items,
+                $crate::term::Weighed::$weighting,
+            ); $($($props)*)?
+        )
+    };
+    (@with $term:expr; $property:ident $(($value:expr))? $(, $($props:tt)*)?) => {
+        $crate::terms!(@with $term.$property($($value)?); $($($props)*)?)
+    };
+    ($($rows:tt)*) => { $crate::terms!(@rows [] $($rows)*) };
+}
+
 /// What a metric of a run means, as its manifest says it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Meaning {
@@ -218,6 +280,11 @@ impl Term {
     pub const fn up_to(mut self, most: f64) -> Term {
         self.range.1 = Some(most);
         self
+    }
+
+    /// With values from 0 to 1.
+    pub const fn fraction(self) -> Term {
+        self.from(0.0).up_to(1.0)
     }
 
     /// With values of which the higher are better.

@@ -2,8 +2,8 @@
 //! some panels, other ranges and kinds of axes, one arm before the others.
 
 use crate::Drawing;
-use crate::figure::{Axis, Bars, Figure, Lines, Panel, Role, Row, Series};
 use crate::names::short;
+use folkmoot_metrics::figure::{Axis, Bars, Figure, Lines, Panel, Role, Row, Series};
 use std::collections::BTreeSet;
 
 /// Which axes are logarithmic, whatever the data.
@@ -216,7 +216,7 @@ fn arm_of(series: &Series) -> Option<usize> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::figure::{Bar, Path};
+    use folkmoot_metrics::figure::{Bar, Path};
 
     /// Two panels with a curve and one of its seeds for each name, and a control.
     pub(crate) fn lines(names: &[&str]) -> Figure {

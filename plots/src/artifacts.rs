@@ -10,8 +10,8 @@
 //!
 //! A file of such a name in another form is somebody else's, and is left alone.
 
-use crate::figure::{Axis, Figure, Heat, Lines, Panel, Path, Role, Series};
 use crate::names::{Unit, words};
+use folkmoot_metrics::figure::{Axis, Figure, Heat, Lines, Panel, Path, Role, Series};
 use folkmoot_metrics::npy::{Array, Values};
 use folkmoot_metrics::{ReadError, RunDir};
 use std::collections::BTreeMap;

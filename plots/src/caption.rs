@@ -3,8 +3,8 @@
 use crate::Drawing;
 use crate::about::{About, Source};
 use crate::draw::letter;
-use crate::figure::{Figure, Panel};
 use crate::names::{capital, small_list};
+use folkmoot_metrics::figure::{Figure, Panel};
 use folkmoot_metrics::shell::quoted;
 use folkmoot_metrics::term::small;
 use folkmoot_metrics::words::visible;

@@ -1,11 +1,11 @@
 //! The curves of a sweep: what its arms are worth by round, by virtual time and by bytes, and what
 //! it took them to reach a target.
 
-use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 use crate::interval::bounded;
 use crate::names::{Unit, Units, file_part, point, short};
 use crate::scene::MAX_CURVES;
 use folkmoot_metrics::estimate::{Estimate, FEW};
+use folkmoot_metrics::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 use folkmoot_metrics::key::base;
 use folkmoot_metrics::term::small;
 use folkmoot_metrics::{Curve, CurvePoint, Spread, Target, has_durations, target};

@@ -1,7 +1,7 @@
 //! A data set as a picture: how degrees are spread, and how large the labels are.
 
-use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 use crate::names::Unit;
+use folkmoot_metrics::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 
 /// What of a data set is drawn.
 #[derive(Clone, Debug)]

@@ -13,9 +13,9 @@ mod split;
 mod style;
 mod timeline;
 
-use crate::figure::{Bars, Figure, Lines, Panel, Role, Series};
 use crate::font::{LEADING, wrap};
 use crate::scene::{Anchor, BLACK, GREY, Scene};
+use folkmoot_metrics::figure::{Bars, Figure, Lines, Panel, Role, Series};
 use lines::Naming;
 use style::{AREA, BESIDE, COLUMN_MM, EDGE, GAP, LEAST, LOWEST, PAGE_MM, PANEL, PANEL_MM, POINTS, SMALL, TEXT, TITLE};
 

@@ -1,6 +1,6 @@
 //! Intervals over seeds: how far they may reach, and what a reader is told of them.
 
-use crate::figure::{Bars, Panel, Path};
+use folkmoot_metrics::figure::{Bars, Panel, Path};
 
 /// An interval as far as a metric can be there.
 pub(crate) fn bounded(interval: Option<(f64, f64)>, (low, high): (f64, f64)) -> Option<(f64, f64)> {

@@ -22,7 +22,7 @@
 //! hash. Figures of a run or a sweep have a caption in a text file beside them.
 //!
 //! ```no_run
-//! for file in folkmoot_plots::draw_run("runs/mine".as_ref(), &folkmoot_plots::Drawing::default())? {
+//! for file in folkmoot_plots::draw_run("runs/mine".as_ref(), &Default::default(), &folkmoot_plots::Drawing::default())? {
 //!     assert!(file.starts_with("runs/mine/figures"));
 //! }
 //! # Ok::<(), folkmoot_plots::PlotError>(())
@@ -35,7 +35,6 @@ mod caption;
 mod curves;
 mod dataset;
 mod draw;
-mod figure;
 mod font;
 mod interval;
 mod multiples;
@@ -62,8 +61,9 @@ use about::Source;
 pub use adapt::Log;
 pub use dataset::DatasetPicture;
 pub use draw::Look;
-use figure::Figure;
-use folkmoot_metrics::figures::{TableFigure, figures_called, is_called, present};
+use folkmoot_metrics::figure::Figure;
+use folkmoot_metrics::figure::TableFigure;
+use folkmoot_metrics::figures::{FigureSource, Figures, is_called, present};
 use folkmoot_metrics::run_dir::{FIGURES, Manifest, write_whole};
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{ReadError, RunDir, SweepDir, WriteError};
@@ -138,22 +138,25 @@ pub struct Drawing {
 ///
 /// [`PlotError::Read`] when `dir` is no run directory or is damaged, [`PlotError::Unknown`] when a
 /// figure that is asked for is not there, [`PlotError::Write`] when one cannot be saved.
-pub fn draw_run(dir: &Path, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
+pub fn draw_run(dir: &Path, known: &Figures, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
     drawing.look.check().map_err(PlotError::Size)?;
     let run = RunDir::open(dir)?;
     save(
         dir,
-        &figures_of_run(&run, drawing)?,
+        &figures_of_run(&run, known, drawing)?,
         Some(&Source::of_run(&run)),
         drawing,
     )
 }
 
-fn figures_of_run(run: &RunDir, drawing: &Drawing) -> Result<Vec<Figure>, PlotError> {
+fn figures_of_run(run: &RunDir, known: &Figures, drawing: &Drawing) -> Result<Vec<Figure>, PlotError> {
     let of_artifacts = artifacts::of_run(run)?;
     let mut usual = run::usual(run);
     usual.extend(of_artifacts.iter().map(|figure| figure.name.clone()));
     let mut figures = run::figures(run, of_artifacts);
+    let added = added(known, |source| source.of_run(run))?;
+    usual.extend(added.iter().map(|figure| figure.name.clone()));
+    figures.extend(added);
     let mut of_card = run.manifest.figures.clone();
     if let Some(timeline) = timeline::of_run(run)? {
         // Whoever traced the run wants to see it, whatever the card names.
@@ -163,7 +166,26 @@ fn figures_of_run(run: &RunDir, drawing: &Drawing) -> Result<Vec<Figure>, PlotEr
         usual.push(timeline.name.clone());
         figures.push(timeline);
     }
-    drawing.choose(figures, &of_card, &usual, &[])
+    drawing.choose(known, figures, &of_card, &usual, &[])
+}
+
+/// The figures that other crates add, each called as its source says.
+fn added(
+    known: &Figures,
+    of: impl Fn(&dyn FigureSource) -> Result<Vec<Figure>, ReadError>,
+) -> Result<Vec<Figure>, PlotError> {
+    let mut added = Vec::new();
+    for source in known.added() {
+        let figures = of(source)?;
+        if let Some(other) = figures.iter().find(|figure| !source.known().fits(&figure.name)) {
+            return Err(PlotError::Draw {
+                figure: other.name.clone(),
+                reason: format!("its source is known as {}", source.known().name),
+            });
+        }
+        added.extend(figures);
+    }
+    Ok(added)
 }
 
 /// Draws figures of the sweep directory `dir` into its `figures/`; returns the pictures, in order.
@@ -173,18 +195,22 @@ fn figures_of_run(run: &RunDir, drawing: &Drawing) -> Result<Vec<Figure>, PlotEr
 ///
 /// [`PlotError::Read`] when `dir` is no sweep directory or is damaged, [`PlotError::Unknown`] when
 /// a figure that is asked for is not there, [`PlotError::Write`] when one cannot be saved.
-pub fn draw_sweep(dir: &Path, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
+pub fn draw_sweep(dir: &Path, known: &Figures, drawing: &Drawing) -> Result<Vec<PathBuf>, PlotError> {
     drawing.look.check().map_err(PlotError::Size)?;
     let sweep = SweepDir::open(dir)?;
     let source = Source::of_sweep(&sweep)?;
-    save(dir, &figures_of_sweep(&sweep, drawing)?, Some(&source), drawing)
+    save(dir, &figures_of_sweep(&sweep, known, drawing)?, Some(&source), drawing)
 }
 
-fn figures_of_sweep(sweep: &SweepDir, drawing: &Drawing) -> Result<Vec<Figure>, PlotError> {
-    let usual = sweep::USUAL.map(str::to_owned);
+fn figures_of_sweep(sweep: &SweepDir, known: &Figures, drawing: &Drawing) -> Result<Vec<Figure>, PlotError> {
+    let added = added(known, |source| source.of_sweep(sweep))?;
+    let mut usual = Vec::from(sweep::USUAL.map(str::to_owned));
+    usual.extend(added.iter().map(|figure| figure.name.clone()));
+    let mut figures = of_sweep(sweep)?;
+    figures.extend(added);
     let contrasts = &sweep.manifest.contrasts;
     let baselines: Vec<&str> = contrasts.iter().map(|contrast| contrast.baseline.as_str()).collect();
-    drawing.choose(of_sweep(sweep)?, &sweep.manifest.figures, &usual, &baselines)
+    drawing.choose(known, figures, &sweep.manifest.figures, &usual, &baselines)
 }
 
 /// A figure as a page shows it: a drawing for each of its panels, so that they can stand beside or
@@ -221,8 +247,8 @@ pub fn font_face<'a>(pictures: impl IntoIterator<Item = &'a Picture>) -> String 
 /// # Errors
 ///
 /// As [`draw_run`].
-pub fn pictures_of_run(run: &RunDir, drawing: &Drawing) -> Result<Vec<Picture>, PlotError> {
-    pictures(&figures_of_run(run, drawing)?, drawing)
+pub fn pictures_of_run(run: &RunDir, known: &Figures, drawing: &Drawing) -> Result<Vec<Picture>, PlotError> {
+    pictures(&figures_of_run(run, known, drawing)?, drawing)
 }
 
 /// The figures that [`draw_sweep`] would write, as pictures.
@@ -230,8 +256,8 @@ pub fn pictures_of_run(run: &RunDir, drawing: &Drawing) -> Result<Vec<Picture>, 
 /// # Errors
 ///
 /// As [`draw_sweep`].
-pub fn pictures_of_sweep(sweep: &SweepDir, drawing: &Drawing) -> Result<Vec<Picture>, PlotError> {
-    pictures(&figures_of_sweep(sweep, drawing)?, drawing)
+pub fn pictures_of_sweep(sweep: &SweepDir, known: &Figures, drawing: &Drawing) -> Result<Vec<Picture>, PlotError> {
+    pictures(&figures_of_sweep(sweep, known, drawing)?, drawing)
 }
 
 fn pictures(figures: &[Figure], drawing: &Drawing) -> Result<Vec<Picture>, PlotError> {
@@ -264,8 +290,12 @@ fn pictures(figures: &[Figure], drawing: &Drawing) -> Result<Vec<Picture>, PlotE
 /// # Errors
 ///
 /// [`PlotError::Read`] when `dir` is neither or is damaged.
-pub fn unknown_figures(dir: &Path) -> Result<Vec<String>, PlotError> {
-    let of_run = |run: &RunDir| -> Result<Vec<Figure>, ReadError> { Ok(run::figures(run, artifacts::of_run(run)?)) };
+pub fn unknown_figures(dir: &Path, known: &Figures) -> Result<Vec<String>, PlotError> {
+    let of_run = |run: &RunDir| -> Result<Vec<Figure>, PlotError> {
+        let mut figures = run::figures(run, artifacts::of_run(run)?);
+        figures.extend(added(known, |source| source.of_run(run))?);
+        Ok(figures)
+    };
     let (figures, named) = match dir.join(SWEEP).is_file() {
         false => {
             let run = RunDir::open(dir)?;
@@ -274,6 +304,7 @@ pub fn unknown_figures(dir: &Path) -> Result<Vec<String>, PlotError> {
         true => {
             let sweep = SweepDir::open(dir)?;
             let mut figures = of_sweep(&sweep)?;
+            figures.extend(added(known, |source| source.of_sweep(&sweep))?);
             if let Some(run) = sweep::first_run(&sweep)? {
                 figures.extend(of_run(&run)?);
             }
@@ -329,15 +360,14 @@ impl Drawing {
     /// ones.
     fn choose(
         &self,
+        known: &Figures,
         figures: Vec<Figure>,
         of_card: &[String],
         usual: &[String],
         baselines: &[&str],
     ) -> Result<Vec<Figure>, PlotError> {
         debug_assert!(
-            figures
-                .iter()
-                .all(|figure| figures_called(&figure.name).next().is_some()),
+            figures.iter().all(|figure| known.called(&figure.name).next().is_some()),
             "a figure that nothing explains"
         );
         let named = |names: &[String]| -> Vec<Figure> {

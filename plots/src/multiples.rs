@@ -1,8 +1,8 @@
 //! Where curves are too many to be told apart: small multiples, a panel for each with the others in
 //! grey; where panels show several quantities, the baseline before the others.
 
-use crate::figure::{Figure, Lines, Panel, Path, Role, Series};
 use crate::names::small_list;
+use folkmoot_metrics::figure::{Figure, Lines, Panel, Path, Role, Series};
 use folkmoot_metrics::term::small;
 use std::collections::BTreeSet;
 

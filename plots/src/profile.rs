@@ -1,11 +1,11 @@
 //! Metrics that one run has several values of: `metric[parameter=value]` in its summary is a point
 //! of a curve over the parameter.
 
-use crate::figure::{Axis, Figure, Lines, Panel, Path, Role, Series};
 use crate::interval::bounded;
 use crate::names::{Point, Units, file_part, point};
 use crate::scene::MAX_CURVES;
 use folkmoot_metrics::estimate::FEW;
+use folkmoot_metrics::figure::{Axis, Figure, Lines, Panel, Path, Role, Series};
 use folkmoot_metrics::key::STD;
 use folkmoot_metrics::{MetricKey, Spread};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,8 +1,8 @@
 //! What was measured, less what theory predicts: where a curve and its theory lie on each other, only
 //! their difference shows whether they agree.
 
-use crate::figure::{Axis, Lines, Panel, Path, Role, Series};
 use crate::names::Unit;
+use folkmoot_metrics::figure::{Axis, Lines, Panel, Path, Role, Series};
 
 /// Panels, each with that of its residuals behind it, if one measured curve has a theory.
 pub(crate) fn with_residuals(panels: Vec<Panel>) -> Vec<Panel> {

@@ -8,9 +8,9 @@ mod shared;
 
 pub(crate) use clients::fairness_of_arms;
 
-use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
 use crate::names::{Unit, Units, capital, file_part, si, value_text};
 use crate::profile;
+use folkmoot_metrics::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
 use folkmoot_metrics::{MessageRow, RoundRow, RunDir};
 use shared::{bytes, figure, has_durations};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
 //! From values to places on an axis: its range, its ticks and their labels.
 
-use crate::figure::Axis;
 use crate::names::{Unit, minus, short, si, step};
+use folkmoot_metrics::figure::Axis;
 
 /// An axis fitted to its values.
 #[derive(Clone, Debug)]

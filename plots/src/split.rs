@@ -1,6 +1,6 @@
 //! How the data are shared out: the labels, the size and the edges of every client's shard.
 
-use crate::figure::{Column, Figure, Panel, Split};
+use folkmoot_metrics::figure::{Column, Figure, Panel, Split};
 use folkmoot_metrics::{Division, PartitionRow, RunDir};
 use std::collections::BTreeMap;
 

@@ -14,13 +14,13 @@ pub(crate) use runs::{first_run, first_run_dir, of_artifacts, of_clients, of_cur
 use view::{Compared, MAX_POINTS, View};
 
 use crate::curves;
-use crate::figure::{Axis, Figure, Lines, Panel, Path, Role, Series};
 use crate::interval::{bounded, over_seeds};
 use crate::names::{Unit, capital, file_part, minus, point};
 use crate::profile;
 use crate::residuals::with_residuals;
 use crate::scene::MAX_CURVES;
 use folkmoot_metrics::estimate::FEW;
+use folkmoot_metrics::figure::{Axis, Figure, Lines, Panel, Path, Role, Series};
 use folkmoot_metrics::findings;
 use folkmoot_metrics::key::{base, reference_label};
 use folkmoot_metrics::sweep_dir::PointRow;

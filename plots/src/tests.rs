@@ -3,13 +3,14 @@
 #[path = "../examples/gallery/synthetic.rs"]
 pub(crate) mod synthetic;
 
-use crate::figure::Figure;
 use crate::font;
 use crate::scene::{Anchor, Scene, Shape};
+use folkmoot_metrics::figure::Figure;
 mod drawing;
 
 use crate::{Drawing, Look};
 use crate::{PlotError, draw, draw_run, draw_sweep};
+use folkmoot_metrics::figures::Figures;
 use folkmoot_metrics::run_dir::Manifest;
 use folkmoot_metrics::{RunDir, RunResult, RunWriter, SweepDir, SweepWriter};
 use std::fs;
@@ -212,12 +213,12 @@ fn a_run_has_its_standard_figures_as_valid_files_with_the_same_bytes_twice() {
     for name in ["a", "b"] {
         let dir = temp.join(name);
         synthetic::write_run(&dir, "walks", &synthetic::walks()).unwrap();
-        let files = draw_run(&dir, &Drawing::all()).unwrap();
+        let files = draw_run(&dir, &Figures::default(), &Drawing::all()).unwrap();
         assert!(files.iter().all(|file| file.starts_with(dir.join("figures"))));
         let captions = files.iter().step_by(2).map(|file| file.with_extension("caption.txt"));
         let all = files.iter().cloned().chain(captions);
         drawn.push(all.map(|file| fs::read(file).unwrap()).collect::<Vec<_>>());
-        assert_eq!(draw_run(&dir, &Drawing::all()).unwrap(), files);
+        assert_eq!(draw_run(&dir, &Figures::default(), &Drawing::all()).unwrap(), files);
         let expected = [
             "messages-by-round",
             "bytes-by-round",
@@ -251,7 +252,9 @@ fn any_number_of_threads_draws_the_same_files() {
         let dir = temp.join(&n_threads.to_string());
         synthetic::write_run(&dir, "walks", &synthetic::walks()).unwrap();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
-        let files = pool.install(|| draw_run(&dir, &Drawing::all())).unwrap();
+        let files = pool
+            .install(|| draw_run(&dir, &Figures::default(), &Drawing::all()))
+            .unwrap();
         let bytes: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
         (names(&files), bytes)
     });
@@ -262,7 +265,7 @@ fn any_number_of_threads_draws_the_same_files() {
 fn labels_are_escaped_in_svg() {
     let temp = TempDir::new();
     synthetic::write_run(&temp.join("r"), "a < b & c", &synthetic::twelve_kinds(2)).unwrap();
-    for file in draw_run(&temp.join("r"), &Drawing::all())
+    for file in draw_run(&temp.join("r"), &Figures::default(), &Drawing::all())
         .unwrap()
         .iter()
         .filter(|file| file.extension().unwrap() == "svg")
@@ -277,7 +280,7 @@ fn absent_data_and_zeros_give_no_figure() {
     for (name, result) in [("zeros", synthetic::nothing()), ("empty", RunResult::default())] {
         synthetic::write_run(&temp.join(name), name, &result).unwrap();
         assert_eq!(
-            draw_run(&temp.join(name), &Drawing::all()).unwrap(),
+            draw_run(&temp.join(name), &Figures::default(), &Drawing::all()).unwrap(),
             Vec::<PathBuf>::new()
         );
         assert!(!temp.join(name).join("figures").exists());
@@ -315,7 +318,7 @@ fn an_unfinished_run_is_drawn_with_a_note() {
     let mut run = RunWriter::create(&dir, "s", synthetic::manifest("walks", 1)).unwrap();
     run.save_progress(&result.rounds[..3], &result.messages, &[]).unwrap();
     drop(run);
-    let files = draw_run(&dir, &Drawing::all()).unwrap();
+    let files = draw_run(&dir, &Figures::default(), &Drawing::all()).unwrap();
     assert!(names(&files).contains(&"messages-by-round.svg".to_owned()));
     assert!(
         fs::read_to_string(&files[0])
@@ -327,7 +330,7 @@ fn an_unfinished_run_is_drawn_with_a_note() {
 #[test]
 fn errors_name_the_file_and_the_rule() {
     let temp = TempDir::new();
-    let error = draw_run(&temp.0, &Drawing::all()).unwrap_err();
+    let error = draw_run(&temp.0, &Figures::default(), &Drawing::all()).unwrap_err();
     assert!(matches!(error, PlotError::Read(_)));
     assert!(
         error
@@ -335,7 +338,7 @@ fn errors_name_the_file_and_the_rule() {
             .contains("is not a run directory: it has no manifest.json"),
         "{error}"
     );
-    let error = draw_sweep(&temp.0, &Drawing::all()).unwrap_err();
+    let error = draw_sweep(&temp.0, &Figures::default(), &Drawing::all()).unwrap_err();
     assert!(
         error
             .to_string()
@@ -349,7 +352,7 @@ fn errors_name_the_file_and_the_rule() {
         "round,virtual_s,cohort,completed,dropped,late,staleness_mean\n1,2,x,4,5,6,7\n",
     )
     .unwrap();
-    let error = draw_run(&dir, &Drawing::all()).unwrap_err();
+    let error = draw_run(&dir, &Figures::default(), &Drawing::all()).unwrap_err();
     assert!(
         error
             .to_string()
@@ -359,13 +362,13 @@ fn errors_name_the_file_and_the_rule() {
     synthetic::write_run(&temp.join("blocked"), "walks", &synthetic::walks()).unwrap();
     fs::write(temp.join("blocked/figures"), "in the way").unwrap();
     assert!(matches!(
-        draw_run(&temp.join("blocked"), &Drawing::all()),
+        draw_run(&temp.join("blocked"), &Figures::default(), &Drawing::all()),
         Err(PlotError::Write(_))
     ));
 }
 
 /// The figures of a sweep whose manifest has another headline.
-fn drawn_with(dir: &Path, headline: &str) -> Vec<crate::figure::Figure> {
+fn drawn_with(dir: &Path, headline: &str) -> Vec<folkmoot_metrics::figure::Figure> {
     let manifest = dir.join("sweep.json");
     let text = fs::read_to_string(&manifest).unwrap();
     let at = text.find("\"headline\": [").unwrap();
@@ -391,7 +394,7 @@ fn a_sweep_draws_its_headline_and_each_number_that_varies() {
     ];
     assert_eq!(stems(&figures), expected);
     assert_eq!(figures[0].panels.len(), 2);
-    let files = draw_sweep(&dir, &Drawing::all()).unwrap();
+    let files = draw_sweep(&dir, &Figures::default(), &Drawing::all()).unwrap();
     let svg = fs::read_to_string(&files[0]).unwrap();
     check_xml(&svg);
     for text in [
@@ -419,7 +422,7 @@ fn more_curves_than_can_be_told_apart_stand_in_panels_of_their_own() {
     let figures = drawn_with(&dir, "\"test_accuracy\", \"payload_bytes\"");
     let lines: Vec<_> = (figures[0].panels.iter())
         .map(|panel| match panel {
-            crate::figure::Panel::Lines(lines) => lines,
+            folkmoot_metrics::figure::Panel::Lines(lines) => lines,
             panel => panic!("{panel:?}"),
         })
         .collect();
@@ -445,7 +448,7 @@ fn a_sweep_that_lacks_a_point_says_so_on_every_figure() {
     let dir = temp.join("s");
     synthetic::sweep_numbers(&dir).unwrap();
     let says = |dir: &Path| {
-        let files = draw_sweep(dir, &Drawing::all()).unwrap();
+        let files = draw_sweep(dir, &Figures::default(), &Drawing::all()).unwrap();
         let svgs = files.iter().filter(|file| file.extension().unwrap() == "svg");
         let says = svgs.map(|file| {
             let svg = fs::read_to_string(file).unwrap();
@@ -473,7 +476,7 @@ fn two_headlines_over_words_are_drawn_against_each_other() {
     let drawn = |headline: &str| drawn_with(&dir, headline);
     let figures = drawn("\"similarity_auc\", \"attack_auc\"");
     assert_eq!(stems(&figures)[..2], ["headline", "scatter"]);
-    let crate::figure::Panel::Lines(lines) = &figures[1].panels[0] else {
+    let folkmoot_metrics::figure::Panel::Lines(lines) = &figures[1].panels[0] else {
         panic!("points are drawn as curves of one point");
     };
     // Three seeds are too few for an interval: each is a dot around its mean.
@@ -507,12 +510,12 @@ fn a_sweep_of_one_arm_or_of_nothing_yet_draws_nothing() {
     )
     .unwrap();
     assert_eq!(
-        draw_sweep(&temp.join("one"), &Drawing::all()).unwrap(),
+        draw_sweep(&temp.join("one"), &Figures::default(), &Drawing::all()).unwrap(),
         Vec::<PathBuf>::new()
     );
     SweepWriter::create(&temp.join("none"), Default::default(), "").unwrap();
     assert_eq!(
-        draw_sweep(&temp.join("none"), &Drawing::all()).unwrap(),
+        draw_sweep(&temp.join("none"), &Figures::default(), &Drawing::all()).unwrap(),
         Vec::<PathBuf>::new()
     );
 }
@@ -544,7 +547,7 @@ fn long_names_and_large_or_tiny_numbers_stay_legible() {
     // The mean of `gap` over seeds is nowhere a number.
     assert_eq!(figures.len(), 3);
     figures.iter().for_each(assert_legible);
-    draw_sweep(&temp.join("s"), &Drawing::all()).unwrap();
+    draw_sweep(&temp.join("s"), &Figures::default(), &Drawing::all()).unwrap();
 }
 
 #[test]
@@ -556,7 +559,7 @@ fn metrics_whose_file_names_would_be_one_get_a_file_each() {
     .unwrap();
     let table = "point,x,seed,a b,a/b\n0,1,1,1,2\n1,2,1,3,4\n";
     fs::write(temp.join("s/points.csv"), table).unwrap();
-    let files = draw_sweep(&temp.join("s"), &Drawing::all()).unwrap();
+    let files = draw_sweep(&temp.join("s"), &Figures::default(), &Drawing::all()).unwrap();
     assert_eq!(
         names(&files),
         ["sweep-a-b.svg", "sweep-a-b.png", "sweep-a-b-2.svg", "sweep-a-b-2.png",]

@@ -1,8 +1,8 @@
 //! Who worked when: the jobs and absences of clients beside the server's rounds, from the trace of
 //! a run.
 
-use crate::figure::{Axis, Figure, Panel, Span, Timeline, Track};
 use crate::names::{Unit, capital};
+use folkmoot_metrics::figure::{Axis, Figure, Panel, Span, Timeline, Track};
 use folkmoot_metrics::trace::{Slice, TraceReader};
 use folkmoot_metrics::{Party, ReadError, RunDir, has_durations};
 use std::collections::BTreeMap;

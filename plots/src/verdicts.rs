@@ -1,11 +1,11 @@
 //! What an audit of papers found: verdicts counted, what is printed beside what was measured, and
 //! tables as curves.
 
-use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 use crate::names::Unit;
 use folkmoot_metrics::Spread;
 use folkmoot_metrics::estimate::FEW;
-use folkmoot_metrics::figures::{TableCurve, TableFigure, TablePanel};
+use folkmoot_metrics::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
+use folkmoot_metrics::figure::{TableCurve, TableFigure, TablePanel};
 
 /// What was found of one paper.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@
 //! `folkmoot-metrics`.
 //!
 //! ```no_run
-//! let page = folkmoot_report::report("runs/karate".as_ref())?;
+//! let page = folkmoot_report::report("runs/karate".as_ref(), &Default::default())?;
 //! assert!(page.starts_with("<!doctype html>"));
 //! # Ok::<(), folkmoot_report::ReportError>(())
 //! ```
@@ -23,6 +23,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
+use folkmoot_metrics::figures::Figures;
 use folkmoot_metrics::run_dir::MANIFEST;
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{ReadError, RunDir, SweepDir};
@@ -69,15 +70,15 @@ fn open(dir: &Path) -> Result<Found, ReportError> {
     }
 }
 
-/// The page of the run or the sweep in `dir`.
+/// The page of the run or the sweep in `dir`, with the usual ones of the `known` figures.
 ///
 /// # Errors
 ///
 /// When there is none, or it is damaged.
-pub fn report(dir: &Path) -> Result<String, ReportError> {
+pub fn report(dir: &Path, known: &Figures) -> Result<String, ReportError> {
     let page = match open(dir)? {
-        Found::Run(run) => run::page(&run)?,
-        Found::Sweep(sweep) => sweep::page(&sweep)?,
+        Found::Run(run) => run::page(&run, known)?,
+        Found::Sweep(sweep) => sweep::page(&sweep, known)?,
     };
     Ok(page.html())
 }
@@ -87,10 +88,10 @@ pub fn report(dir: &Path) -> Result<String, ReportError> {
 /// # Errors
 ///
 /// When one is neither, they are not of one kind, or one is damaged.
-pub fn side_by_side(a: &Path, b: &Path, differences: &[Difference]) -> Result<String, ReportError> {
+pub fn side_by_side(a: &Path, b: &Path, known: &Figures, differences: &[Difference]) -> Result<String, ReportError> {
     let page = match (open(a)?, open(b)?) {
-        (Found::Run(a), Found::Run(b)) => pair::runs(&a, &b, differences)?,
-        (Found::Sweep(a), Found::Sweep(b)) => pair::sweeps(&a, &b, differences)?,
+        (Found::Run(a), Found::Run(b)) => pair::runs(&a, &b, known, differences)?,
+        (Found::Sweep(a), Found::Sweep(b)) => pair::sweeps(&a, &b, known, differences)?,
         _ => return Err(ReportError::Unlike(a.to_owned(), b.to_owned())),
     };
     Ok(page.html())

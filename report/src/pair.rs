@@ -3,6 +3,7 @@
 
 use crate::page::{Block, Cell, Column, Page, Table};
 use crate::{Difference, ReportError, parts, run, sweep};
+use folkmoot_metrics::figures::Figures;
 use folkmoot_metrics::key::is_reference;
 use folkmoot_metrics::words::{bytes, count, digits};
 use folkmoot_metrics::{Direction, MessageRow, RunDir, Spread, SweepDir, findings, totals};
@@ -13,7 +14,7 @@ use std::path::Path;
 /// What the two are called.
 const NAMES: [&str; 2] = ["A", "B"];
 
-pub(crate) fn runs(a: &RunDir, b: &RunDir, differences: &[Difference]) -> Result<Page, ReportError> {
+pub(crate) fn runs(a: &RunDir, b: &RunDir, known: &Figures, differences: &[Difference]) -> Result<Page, ReportError> {
     let both = [a, b];
     let mut page = titled(
         both.map(|run| run.manifest.name.as_str()),
@@ -40,8 +41,8 @@ pub(crate) fn runs(a: &RunDir, b: &RunDir, differences: &[Difference]) -> Result
         messages(both).into_iter().map(Block::Table).collect(),
     );
     let [of_a, of_b] = [a, b].map(|run| -> Result<_, ReportError> {
-        let mut pictures = parts::figures(run)?;
-        pictures.extend(parts::partition(run)?);
+        let mut pictures = parts::figures(run, known)?;
+        pictures.extend(parts::partition(run, known)?);
         Ok(pictures)
     });
     page.add("figures", "Figures", pairs(of_a?, of_b?));
@@ -53,7 +54,12 @@ pub(crate) fn runs(a: &RunDir, b: &RunDir, differences: &[Difference]) -> Result
     Ok(page)
 }
 
-pub(crate) fn sweeps(a: &SweepDir, b: &SweepDir, differences: &[Difference]) -> Result<Page, ReportError> {
+pub(crate) fn sweeps(
+    a: &SweepDir,
+    b: &SweepDir,
+    known: &Figures,
+    differences: &[Difference],
+) -> Result<Page, ReportError> {
     let both = [a, b];
     let mut page = titled(
         both.map(|of| of.manifest.name.as_str()),
@@ -69,7 +75,7 @@ pub(crate) fn sweeps(a: &SweepDir, b: &SweepDir, differences: &[Difference]) -> 
     page.add("answer", "Numbers by arm", vec![Block::Table(by_arm(both))]);
     let [of_a, of_b] = both.map(findings::warnings);
     page.add("warnings", "Warnings", run::warnings(&marked([of_a?, of_b?])));
-    let draw = |of: &SweepDir| pictures_of_sweep(of, &Drawing::default());
+    let draw = |of: &SweepDir| pictures_of_sweep(of, known, &Drawing::default());
     page.add("figures", "Figures", pairs(draw(a)?, draw(b)?));
     page.add(
         "repeat",

@@ -1,6 +1,7 @@
 //! Parts that pages of runs and of sweeps have in common.
 
 use crate::page::{Answered, Block, Cell, Column, Table};
+use folkmoot_metrics::figures::Figures;
 use folkmoot_metrics::key::{MetricKey, base, is_reference};
 use folkmoot_metrics::sweep_dir::WARNINGS;
 use folkmoot_metrics::words::{bytes, count, digits};
@@ -311,7 +312,7 @@ pub(crate) fn attack_columns(axes: &[&str]) -> Vec<Column> {
 pub(crate) const OF_ATTACKS: &str = "What an attacker has reached is a lower bound: another may reach more. One that is no better than a blind guess says nothing.";
 
 /// How the data are shared out: counts, the picture, and the clients.
-pub(crate) fn data(run: &RunDir) -> Result<Vec<Block>, PlotError> {
+pub(crate) fn data(run: &RunDir, known: &Figures) -> Result<Vec<Block>, PlotError> {
     let mut blocks = Vec::new();
     let lasts = run.summary.get("virtual_s").is_none_or(|end| has_durations(*end));
     blocks.extend(
@@ -320,18 +321,18 @@ pub(crate) fn data(run: &RunDir) -> Result<Vec<Block>, PlotError> {
             .as_ref()
             .map(|division| Block::Facts(facts(run, division))),
     );
-    blocks.extend(partition(run)?.map(Block::Picture));
+    blocks.extend(partition(run, known)?.map(Block::Picture));
     blocks.extend(clients(&run.clients, lasts).into_iter().map(Block::Table));
     Ok(blocks)
 }
 
 /// The picture of how the data are shared out, if the run says so.
-pub(crate) fn partition(run: &RunDir) -> Result<Option<Picture>, PlotError> {
+pub(crate) fn partition(run: &RunDir, known: &Figures) -> Result<Option<Picture>, PlotError> {
     let only = Drawing {
         only: vec![PARTITION.to_owned()],
         ..Drawing::default()
     };
-    match pictures_of_run(run, &only) {
+    match pictures_of_run(run, known, &only) {
         Ok(pictures) => Ok(pictures.into_iter().next()),
         Err(PlotError::Unknown { .. }) => Ok(None),
         Err(error) => Err(error),
@@ -339,8 +340,8 @@ pub(crate) fn partition(run: &RunDir) -> Result<Option<Picture>, PlotError> {
 }
 
 /// The figures of a run without that of its data, which stands elsewhere.
-pub(crate) fn figures(run: &RunDir) -> Result<Vec<Picture>, PlotError> {
-    let mut pictures = pictures_of_run(run, &Drawing::default())?;
+pub(crate) fn figures(run: &RunDir, known: &Figures) -> Result<Vec<Picture>, PlotError> {
+    let mut pictures = pictures_of_run(run, known, &Drawing::default())?;
     pictures.retain(|picture| picture.name != PARTITION);
     Ok(pictures)
 }

@@ -3,13 +3,14 @@
 use crate::ReportError;
 use crate::page::{Block, Cell, Page, Table};
 use crate::parts;
+use folkmoot_metrics::figures::Figures;
 use folkmoot_metrics::words::{count, digits};
 use folkmoot_metrics::{RunDir, answers, has_durations};
 
 /// What is said of a run of a card without a headline.
 const USUAL: [&str; 4] = ["messages_sent", "messages_dropped", "payload_bytes", "virtual_s"];
 
-pub(crate) fn page(run: &RunDir) -> Result<Page, ReportError> {
+pub(crate) fn page(run: &RunDir, known: &Figures) -> Result<Page, ReportError> {
     let manifest = &run.manifest;
     let mut page = Page::new(&manifest.name, &manifest.question, about(run));
     page.badges = badges(run);
@@ -19,12 +20,12 @@ pub(crate) fn page(run: &RunDir) -> Result<Page, ReportError> {
         .map(|name| parts::answered(run.numbers().answer(name), manifest.finished));
     page.add("answer", "Answer", vec![Block::Answers(answers.collect())]);
     page.add("warnings", "Warnings", warnings(&manifest.warnings));
-    let figures = parts::figures(run)?.into_iter().map(Block::Picture);
+    let figures = parts::figures(run, known)?.into_iter().map(Block::Picture);
     page.add("figures", "Figures", figures.collect());
     let messages = parts::messages(&[], &vec![(Vec::new(), run.messages.as_slice())]);
     page.add("messages", "Messages", messages.into_iter().map(Block::Table).collect());
     page.add("privacy", "Privacy", privacy(run));
-    page.add("data", "Data and clients", parts::data(run)?);
+    page.add("data", "Data and clients", parts::data(run, known)?);
     page.add(
         "numbers",
         "All numbers",

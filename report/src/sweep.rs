@@ -3,6 +3,7 @@
 use crate::ReportError;
 use crate::page::{Block, Cell, Column, Page, Table};
 use crate::{parts, run};
+use folkmoot_metrics::figures::Figures;
 use folkmoot_metrics::findings::{self, Arm};
 use folkmoot_metrics::key::{base, reference_label};
 use folkmoot_metrics::run_dir::MANIFEST;
@@ -18,7 +19,7 @@ const MOST_COLUMNS: usize = 8;
 /// So many runs of arms are read for their messages and their privacy.
 const MOST_ARMS: usize = 40;
 
-pub(crate) fn page(sweep: &SweepDir) -> Result<Page, ReportError> {
+pub(crate) fn page(sweep: &SweepDir, known: &Figures) -> Result<Page, ReportError> {
     let manifest = &sweep.manifest;
     let (arms, axes) = (findings::arms(sweep), findings::axes(sweep));
     let mut page = Page::new(&manifest.name, &manifest.question, about(sweep, arms.len()));
@@ -29,7 +30,7 @@ pub(crate) fn page(sweep: &SweepDir) -> Result<Page, ReportError> {
     if !said.is_empty() {
         blocks.push(Block::List(said.clone()));
     }
-    let mut pictures = pictures_of_sweep(sweep, &Drawing::default())?;
+    let mut pictures = pictures_of_sweep(sweep, known, &Drawing::default())?;
     // What the findings above are of; their sentences need not stand there twice.
     let answering = pictures
         .iter()
@@ -48,7 +49,7 @@ pub(crate) fn page(sweep: &SweepDir) -> Result<Page, ReportError> {
     page.add("messages", "Messages", messages(&arms, &axes, &runs));
     page.add("privacy", "Privacy", privacy(sweep, &arms, &axes, &runs));
     if let Some((_, first)) = runs.first() {
-        let mut data = parts::data(first)?;
+        let mut data = parts::data(first, known)?;
         if !data.is_empty() {
             let all = sweep.points.len();
             data.insert(

@@ -5,6 +5,7 @@
 mod synthetic;
 
 use crate::{ReportError, report, side_by_side};
+use folkmoot_metrics::figures::Figures;
 use folkmoot_metrics::run_dir::Manifest;
 use folkmoot_metrics::sweep_dir::{Axis, Contrast, SweepManifest};
 use folkmoot_metrics::{ClientRow, Division, PartitionRow, RunResult, RunWriter, SweepWriter, Term, Unit, term};
@@ -137,10 +138,10 @@ fn pages(temp: &TempDir, text: &str) -> Vec<String> {
     write_sweep(&d, text);
     let differences = [(text.to_owned(), Some(text.to_owned()), None)];
     vec![
-        report(&a).unwrap(),
-        report(&c).unwrap(),
-        side_by_side(&a, &b, &differences).unwrap(),
-        side_by_side(&c, &d, &[]).unwrap(),
+        report(&a, &Figures::default()).unwrap(),
+        report(&c, &Figures::default()).unwrap(),
+        side_by_side(&a, &b, &Figures::default(), &differences).unwrap(),
+        side_by_side(&c, &d, &Figures::default(), &[]).unwrap(),
     ]
 }
 
@@ -205,8 +206,8 @@ fn no_two_elements_have_one_id() {
 fn the_same_directory_gives_the_same_bytes() {
     let temp = TempDir::new();
     let pages = pages(&temp, "plain");
-    assert_eq!(report(&temp.join("a")).unwrap(), pages[0]);
-    assert_eq!(report(&temp.join("c")).unwrap(), pages[1]);
+    assert_eq!(report(&temp.join("a"), &Figures::default()).unwrap(), pages[0]);
+    assert_eq!(report(&temp.join("c"), &Figures::default()).unwrap(), pages[1]);
 }
 
 #[test]
@@ -250,7 +251,7 @@ fn many_clients_are_summed_up_and_what_is_left_out_is_said() {
         .summary
         .extend((0..500).map(|n| (format!("number_{n:03}"), f64::from(n))));
     write(&temp.join("run"), &(manifest, result));
-    let page = report(&temp.join("run")).unwrap();
+    let page = report(&temp.join("run"), &Figures::default()).unwrap();
     assert!(page.len() < 1_500_000, "{}", page.len());
     assert!(page.contains("The 20 of 50 000 clients that sent most bytes"));
     assert!(page.contains("data-key=\"49999\"") && !page.contains("data-key=\"49979\""));
@@ -265,18 +266,24 @@ fn a_run_that_is_not_finished_says_so() {
     run.save_progress(&result.rounds, &result.messages, &result.scores)
         .unwrap();
     drop(run);
-    let page = report(&temp.join("run")).unwrap();
+    let page = report(&temp.join("run"), &Figures::default()).unwrap();
     assert!(page.contains(&format!("Not finished: {} rounds so far", result.rounds.len())));
 }
 
 #[test]
 fn what_is_no_result_is_refused() {
     let temp = TempDir::new();
-    assert!(matches!(report(&temp.0), Err(ReportError::Neither(_))));
+    assert!(matches!(
+        report(&temp.0, &Figures::default()),
+        Err(ReportError::Neither(_))
+    ));
     pages(&temp, "plain");
     let [a, c] = ["a", "c"].map(|name| temp.join(name));
-    assert!(matches!(side_by_side(&a, &c, &[]), Err(ReportError::Unlike(..))));
+    assert!(matches!(
+        side_by_side(&a, &c, &Figures::default(), &[]),
+        Err(ReportError::Unlike(..))
+    ));
     fs::write(a.join("messages.csv"), "phase\n").unwrap();
-    let error = report(&a).unwrap_err().to_string();
+    let error = report(&a, &Figures::default()).unwrap_err().to_string();
     assert!(error.contains("messages.csv: line 1"), "{error}");
 }

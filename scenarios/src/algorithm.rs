@@ -1,5 +1,6 @@
 //! What makes an algorithm known to cards.
 
+use crate::evaluators::{Added, together};
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::ranks::{self, Ranks, agree};
@@ -307,6 +308,8 @@ pub struct Shared<S: Strategy> {
 
 /// An algorithm with its settings, whichever it is.
 pub struct Runnable {
+    /// Its name in a card.
+    pub name: &'static str,
     /// What is known of it.
     pub about: About,
     /// The names of its counters, which a card may observe.
@@ -325,6 +328,7 @@ impl Runnable {
     pub fn of<P: Algorithm>(settings: P) -> Box<Runnable> {
         let (same, again) = (settings.clone(), settings.clone());
         Box::new(Runnable {
+            name: P::NAME,
             about: settings.about(),
             counters: P::Strategy::COUNTERS,
             run: Box::new(move |job, observer| run(&settings, job, observer)),
@@ -371,6 +375,8 @@ pub struct Job<'a> {
     pub files: &'a Files,
     /// What the run keeps of its models.
     pub keep: &'a [Keep],
+    /// Evaluators next to the algorithm's own.
+    pub evaluators: &'a [Added],
     /// The run directory, at the first rank.
     pub dir: Option<&'a Path>,
     pub seed: u64,
@@ -402,7 +408,12 @@ fn run<P: Algorithm>(settings: &P, job: &Job<'_>, observer: &mut dyn Observer) -
         },
         ..all
     };
-    let prepared = settings.prepare(&source).map_err(|error| RunError::Setup {
+    let prepared = settings.prepare(&source).and_then(|mut prepared| {
+        let given = (&prepared.facts, &source);
+        prepared.shared.evaluator = together::<P>(prepared.shared.evaluator, job.evaluators, given)?;
+        Ok(prepared)
+    });
+    let prepared = prepared.map_err(|error| RunError::Setup {
         party: Party::Server,
         error,
     });

@@ -64,6 +64,9 @@ pub struct ScenarioFile {
     pub delta: f64,
     /// Counters to record per round in `observations.csv`, which is not part of the result.
     pub observe: Vec<String>,
+    /// Evaluators that other crates add to the algorithm: their metrics, attacks and curves are part
+    /// of the result.
+    pub evaluators: Vec<Named>,
     /// Artifacts to save in `artifacts/`, for algorithms that train classifiers: final models,
     /// predictions, and assignment of items to clients and splits. They are not part of the result
     /// and do not change its fingerprint.

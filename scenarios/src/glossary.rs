@@ -5,7 +5,6 @@ use crate::registry::Registry;
 use crate::summary::TERMS;
 use crate::text::suggest;
 use folkmoot_engine::prelude::*;
-use folkmoot_metrics::artifacts::ARTIFACT_TABLES;
 use folkmoot_metrics::figures::is_called;
 use folkmoot_metrics::key::{MetricKey, PREFIXES, base};
 use folkmoot_metrics::records::{
@@ -121,7 +120,7 @@ pub fn look_up(name: &str, registry: &Registry) -> Vec<Word> {
     if ["trace", TRACE].contains(&name) {
         words.push(Word::Trace(TRACE, trace::LINES));
     }
-    for (file, columns) in tables() {
+    for (file, columns) in tables(registry) {
         let (_, last) = file.rsplit_once('/').unwrap_or(("", &file));
         if file == name || name.ends_with(".csv") && is_called(last, name) {
             words.push(Word::Table(file, columns));
@@ -136,7 +135,7 @@ pub fn look_up(name: &str, registry: &Registry) -> Vec<Word> {
 
 /// The tables of run and sweep directories by their paths there, each with its columns; `*` stands
 /// for a metric.
-pub fn tables() -> Vec<(String, Vec<Column>)> {
+pub fn tables(registry: &Registry) -> Vec<(String, Vec<Column>)> {
     fn table<R: Row>() -> (String, Vec<Column>) {
         (R::FILE.to_owned(), R::columns())
     }
@@ -154,7 +153,8 @@ pub fn tables() -> Vec<(String, Vec<Column>)> {
         table::<ObservationRow>(),
         table::<TimingRow>(),
     ];
-    let artifacts = ARTIFACT_TABLES.map(|table| (format!("{ARTIFACTS}/{}", table.file), table.columns.to_vec()));
+    let artifacts = registry.artifact_tables().iter();
+    let artifacts = artifacts.map(|table| (format!("{ARTIFACTS}/{}", table.file), table.columns.to_vec()));
     let points = (POINTS.to_owned(), POINTS_COLUMNS.to_vec());
     of_run.into_iter().chain(artifacts).chain([points]).collect()
 }

@@ -14,6 +14,7 @@ pub mod axis;
 pub mod cards;
 pub mod claims;
 pub mod contrasts;
+pub mod evaluators;
 pub mod explain;
 pub mod file;
 pub mod glossary;

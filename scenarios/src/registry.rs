@@ -8,12 +8,15 @@
 use crate::algorithm::{Algorithm, Runnable};
 use crate::axis::{Axis, Described, DuplicateName, read_part};
 use crate::claims::ClaimsFile;
+use crate::evaluators::{Added, Evaluates};
 use crate::glossary::Glossary;
 use crate::text::{self, Problems};
 use folkmoot_codecs::{self as codecs, Codec};
 use folkmoot_engine::prelude::Term;
 use folkmoot_engine::world::{self, Availability, ClientSelection, CohortSpec, Devices, Network};
 use folkmoot_graphs::{DataSource, DatasetSpec, PartitionSpec, Partitioner};
+use folkmoot_metrics::artifacts::{ARTIFACT_TABLES, ArtifactTable};
+use folkmoot_metrics::figures::{FigureSource, Figures};
 use folkmoot_parts::{Component, ComponentType, Holds, Shape};
 use folkmoot_traces::{self as traces, Model, Whole};
 use std::any::Any;
@@ -28,6 +31,7 @@ pub struct Registry {
     devices: Axis<dyn Model<dyn Devices>>,
     availabilities: Axis<dyn Model<dyn Availability>>,
     selections: Axis<dyn ClientSelection>,
+    evaluators: Axis<Added>,
     inner: Vec<InnerAxis>,
     glossaries: Vec<Glossary>,
     /// What numbers of parts inside settings mean, by the kind of the part.
@@ -37,6 +41,8 @@ pub struct Registry {
     cards: Vec<(&'static str, &'static str)>,
     costs: BTreeMap<&'static str, Cost>,
     claims: Vec<ClaimsFile>,
+    figures: Figures,
+    artifact_tables: Vec<ArtifactTable>,
 }
 
 /// A name from the literature that is a setting here.
@@ -60,7 +66,8 @@ pub struct Scenarios {
     /// Name and text of its cards.
     pub cards: &'static [(&'static str, &'static str)],
     /// What its cards cost, a line `card,run_s,start` each below a head: processor time of one run
-    /// of the first configuration, in seconds, and whether the card is one to start with.
+    /// of the first configuration in seconds, `>` before it if it was stopped then, and whether the
+    /// card is one to start with.
     pub costs: &'static str,
     /// Its claims, if it has any.
     pub claims: Option<ClaimsFile>,
@@ -71,6 +78,8 @@ pub struct Scenarios {
 pub struct Cost {
     /// Processor time of one run of its first configuration, in seconds on one core.
     pub run_s: f64,
+    /// It takes longer than that: the run was stopped, and its whole could not be estimated.
+    pub is_lower_bound: bool,
     /// Whether it is one to start with.
     pub is_start: bool,
 }
@@ -80,7 +89,8 @@ fn cost(line: &'static str) -> Option<(&'static str, Cost)> {
     let mut cells = line.split(',');
     let (card, run_s, start) = (cells.next()?, cells.next()?, cells.next()?);
     let cost = Cost {
-        run_s: run_s.parse().ok()?,
+        run_s: run_s.trim_start_matches('>').parse().ok()?,
+        is_lower_bound: run_s.starts_with('>'),
         is_start: start == "yes",
     };
     Some((card, cost))
@@ -154,6 +164,7 @@ impl Registry {
             devices: Axis::new("devices", "model of devices"),
             availabilities: Axis::new("availability", "availability"),
             selections: Axis::new("cohort", "client selection"),
+            evaluators: Axis::new("evaluators", "evaluator"),
             inner: Vec::new(),
             glossaries: Vec::new(),
             terms_inside: Vec::new(),
@@ -162,6 +173,8 @@ impl Registry {
             cards: Vec::new(),
             costs: BTreeMap::new(),
             claims: Vec::new(),
+            figures: Figures::default(),
+            artifact_tables: Vec::new(),
         }
     }
 
@@ -186,6 +199,7 @@ impl Registry {
     }
 
     fn add_base(&mut self) -> Result<(), DuplicateName> {
+        self.add_artifact_tables(&ARTIFACT_TABLES);
         self.datasets.add_variants::<DatasetSpec>(|spec| Box::new(spec))?;
         self.partitions.add_variants::<PartitionSpec>(|spec| Box::new(spec))?;
         self.add_network::<world::network::Ideal>()?;
@@ -281,6 +295,36 @@ impl Registry {
         &self.claims
     }
 
+    /// Adds a figure of runs or sweeps.
+    ///
+    /// # Errors
+    ///
+    /// When its name is taken.
+    pub fn add_figure(&mut self, source: impl FigureSource + 'static) -> Result<(), DuplicateName> {
+        let name = source.known().name;
+        self.figures.add(source).then_some(()).ok_or(DuplicateName(name))
+    }
+
+    /// The figures that a card can name.
+    pub fn figures(&self) -> &Figures {
+        &self.figures
+    }
+
+    /// Adds tables that runs leave below `artifacts/`, so that `explain` knows their columns.
+    pub fn add_artifact_tables(&mut self, tables: &[ArtifactTable]) {
+        self.artifact_tables.extend(tables);
+    }
+
+    /// Every table that runs may leave below `artifacts/`.
+    pub fn artifact_tables(&self) -> &[ArtifactTable] {
+        &self.artifact_tables
+    }
+
+    /// Adds a file of claims with its record.
+    pub fn add_claims(&mut self, claims: ClaimsFile) {
+        self.claims.push(claims);
+    }
+
     /// Adds an algorithm by its settings.
     ///
     /// # Errors
@@ -306,6 +350,28 @@ impl Registry {
             glossary.add(part.is_some_and(|part| lists(&part.shape, T::WHAT)), &terms);
         }
         self.terms_inside.push((T::WHAT, terms));
+    }
+
+    /// Adds an evaluator to the algorithm `P`, which must have been added before.
+    ///
+    /// # Errors
+    ///
+    /// When its name is taken.
+    ///
+    /// # Panics
+    ///
+    /// Without that algorithm.
+    pub fn add_evaluator<P: Algorithm, E: Evaluates<P>>(&mut self) -> Result<(), DuplicateName> {
+        self.evaluators.add::<E>(Added::of::<P, E>)?;
+        let glossary = self.glossaries.iter_mut().find(|glossary| glossary.strategy == P::NAME);
+        glossary
+            .unwrap_or_else(|| panic!("{} is added before its evaluator {}", P::NAME, E::NAME))
+            .add(true, &E::terms());
+        Ok(())
+    }
+
+    pub fn evaluators(&self) -> &Axis<Added> {
+        &self.evaluators
     }
 
     /// What each strategy says of its numbers and messages.
@@ -382,7 +448,8 @@ impl Registry {
             .parts()
             .chain(self.devices.parts())
             .chain(self.availabilities.parts())
-            .chain(self.selections.parts());
+            .chain(self.selections.parts())
+            .chain(self.evaluators.parts());
         let data = self.datasets.parts().chain(self.partitions.parts());
         let inside = self.inner.iter().flat_map(Axis::parts);
         self.strategies.parts().chain(data).chain(world).chain(inside)

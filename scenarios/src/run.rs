@@ -263,6 +263,7 @@ pub fn play(
         world: &loaded.world,
         files: &loaded.files,
         keep: scenario.keep(),
+        evaluators: scenario.evaluators(),
         dir: dir.as_deref(),
         seed: scenario.seed(),
         options: how.options,

@@ -4,17 +4,17 @@ use crate::algorithm::Keep;
 use crate::algorithm::Runnable;
 use crate::axis::{Axis, Picked};
 use crate::contrasts;
+use crate::evaluators::Added;
 use crate::file::{Named, ScenarioFile, SweepFile};
 use crate::glossary;
 use crate::names::present;
 use crate::registry::Registry;
 use crate::summary::TERMS;
 use crate::swept::{self, Swept};
-use crate::text::{Problems, Source, apply, formed, quoted_part, recover, suggest, variant_of};
+use crate::text::{Problems, Source, apply, formed, quoted_part, recover, replaced, suggest, variant_of};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::{Availability, ClientSelection, Devices, Network, Stop};
 use folkmoot_graphs::{DataSource, Partitioner};
-use folkmoot_metrics::figures::{FIGURES, figures_called};
 use folkmoot_metrics::term::find;
 use folkmoot_metrics::{Better, Contrast, Target};
 use folkmoot_parts::{Rules, Value};
@@ -35,6 +35,7 @@ pub struct Scenario {
     devices: Picked<dyn Model<dyn Devices>>,
     availability: Picked<dyn Model<dyn Availability>>,
     cohort: Picked<dyn ClientSelection>,
+    evaluators: Vec<Added>,
     axes: Vec<Swept>,
     contrasts: Vec<Contrast>,
     targets: Vec<Target>,
@@ -103,6 +104,12 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     let cohort = ("cohort", &mut file.cohort);
     let cohort = pick(registry, registry.selections(), source, cohort, &mut problems);
     let strategy = strategy.map(|strategy| strategy.build());
+    let evaluators = evaluators(
+        registry,
+        source,
+        (&mut file.evaluators, strategy.as_deref()),
+        &mut problems,
+    );
     let swept = swept::read(source, &file.sweep, &mut problems);
     let compared = match &swept {
         Some(axes) => contrasts::read(source, &file.sweep, axes, &mut problems),
@@ -143,8 +150,8 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
         }
     }
     for (i, name) in file.figures.iter().enumerate() {
-        if figures_called(name).next().is_none() {
-            let known = FIGURES.map(|known| known.name);
+        if registry.figures().called(name).next().is_none() {
+            let known: Vec<&str> = registry.figures().known().map(|known| known.name).collect();
             problems.push_at(
                 &format!("figures.{i}"),
                 format!("no such figure{}", suggest(name, &known)),
@@ -172,6 +179,7 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
         devices,
         availability,
         cohort,
+        evaluators,
         axes,
         contrasts: compared,
         targets,
@@ -270,11 +278,30 @@ fn pick<T: ?Sized + 'static>(
     }
 }
 
-/// A card as this program prints it with another value for one of its fields.
-fn replaced(card: &Source, field: &str, value: &str) -> Result<Source, Problems> {
-    let line = |value: &str| format!("\n    {field}: {value},\n");
-    let old = line(card.value(field).unwrap_or_default());
-    Source::new(card.name(), &card.text().replacen(&old, &line(value), 1))
+/// The evaluators of a card, each for its algorithm.
+fn evaluators(
+    registry: &Registry,
+    source: &Source,
+    (named, strategy): (&mut [Named], Option<&Runnable>),
+    problems: &mut Problems,
+) -> Vec<Added> {
+    let mut evaluators = Vec::new();
+    for (i, named) in named.iter_mut().enumerate() {
+        let field = format!("evaluators.{i}");
+        let picked = pick(registry, registry.evaluators(), source, (&field, named), problems);
+        let Some(evaluator) = picked.map(|picked| picked.build()) else {
+            continue;
+        };
+        if let Some(strategy) = strategy.filter(|strategy| strategy.name != evaluator.strategy) {
+            let rule = format!(
+                "is an evaluator of {}, and the algorithm is {}",
+                evaluator.strategy, strategy.name
+            );
+            problems.push_at(&field, rule);
+        }
+        evaluators.push(*evaluator);
+    }
+    evaluators
 }
 
 impl Scenario {
@@ -323,6 +350,11 @@ impl Scenario {
 
     pub fn strategy(&self) -> &Runnable {
         self.strategy.as_ref()
+    }
+
+    /// The evaluators next to that of its algorithm.
+    pub fn evaluators(&self) -> &[Added] {
+        &self.evaluators
     }
 
     /// What its run keeps of its models.

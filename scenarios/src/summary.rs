@@ -5,7 +5,7 @@ use folkmoot_metrics::key::base;
 use folkmoot_metrics::records::{CUT_EDGES, EPSILON};
 use folkmoot_metrics::sweep_dir::WARNINGS;
 use folkmoot_metrics::term::{find, meanings};
-use folkmoot_metrics::{Cell, Direction, DropReason, Meaning, Sheet, Target, Term, Unit, curves_of, target};
+use folkmoot_metrics::{Cell, Direction, DropReason, Meaning, Sheet, Target, Term, Unit, curves_of, target, terms};
 use std::collections::BTreeMap;
 
 /// What a run comes to in numbers, and what they are.
@@ -95,184 +95,67 @@ pub fn summarise(finished: &Finished, strategy: &Runnable, terms: &[Term], targe
     }
 }
 
-pub const TERMS: &[Term] = &[
-    Term::new(
-        "virtual_s",
-        "Virtual time",
-        Unit::Seconds,
-        "Virtual time from the start to the end of the run.",
-        "",
-    )
-    .lower(),
-    count("rounds", "Rounds", "Rounds completed by the server."),
-    Term::new(
-        target::REACHED,
-        "Target reached",
-        Unit::Share,
-        "Whether a metric reached the card's target, 1 or 0; over runs, the fraction of runs that did.",
-        "",
-    )
-    .higher(),
-    count(
-        target::ROUNDS,
-        "Rounds to the target",
-        "Rounds until the metric first reached the target.",
-    )
-    .lower(),
-    Term::new(
-        target::TIME,
-        "Virtual time to the target",
-        Unit::Seconds,
-        "Virtual time until the metric first reached the target.",
-        "",
-    )
-    .lower(),
-    Term::new(
-        target::BYTES,
-        "Bytes to the target",
-        Unit::Bytes,
-        "Bytes transmitted, including headers and retransmissions, until the metric first reached the target.",
-        "",
-    )
-    .lower(),
-    count(
-        "stopped_early",
-        "Stopped early",
-        "Whether the card's `stop` ended the run before its last round, 1 or 0.",
-    ),
-    CUT_EDGES,
-    EPSILON,
-    count(
-        WARNINGS,
-        "Warnings",
-        "Number of warnings of the run; manifest.json has their texts.",
-    )
-    .lower(),
-    count(
-        "late_results",
-        "Late results",
-        "Results that arrived after the deadline of their round.",
-    )
-    .lower(),
-    count(
-        "handled_events",
-        "Handled events",
-        "Events processed by the simulator, a measure of the simulation cost.",
-    ),
-    count(
-        "messages_sent",
-        "Messages sent",
-        "Messages sent, not counting retransmissions.",
-    )
-    .lower(),
-    count(
-        "messages_delivered",
-        "Messages delivered",
-        "Messages that reached their receiver.",
-    ),
-    count(
-        "messages_dropped",
-        "Messages dropped",
-        "Messages that never arrive, for any reason.",
-    )
-    .lower(),
-    count(
-        "messages_in_flight",
-        "Messages in flight",
-        "Messages in transit, or queued for an offline receiver, when the run ended.",
-    ),
-    count(
-        "messages_retried",
-        "Retransmissions",
-        "Retransmissions over all messages.",
-    )
-    .lower(),
-    bytes(
-        "payload_bytes",
-        "Payload bytes",
-        "Payload bytes of all messages, including retransmissions.",
-    ),
-    bytes(
-        "header_bytes",
-        "Header bytes",
-        "Header bytes of all messages, including retransmissions.",
-    ),
-    count(
-        "dropped_loss",
-        "Dropped by loss",
-        "Messages lost by the network, including all their retransmissions.",
-    )
-    .lower(),
-    count(
-        "dropped_absent",
-        "Dropped by absence",
-        "Messages whose receiver was offline.",
-    )
-    .lower(),
-    count(
-        "dropped_dropout",
-        "Dropped by dropout",
-        "Messages whose receiver had dropped out of the round.",
-    )
-    .lower(),
-    count(
-        "uplink_messages",
-        "Uplink messages",
-        "Messages from clients to the server.",
-    )
-    .lower(),
-    count(
-        "downlink_messages",
-        "Downlink messages",
-        "Messages from the server to clients.",
-    )
-    .lower(),
-    count("peer_messages", "Peer messages", "Messages from client to client.").lower(),
-    bytes(
-        "uplink_payload_bytes",
-        "Uplink payload",
-        "Payload bytes from clients to the server, including retransmissions.",
-    ),
-    bytes(
-        "downlink_payload_bytes",
-        "Downlink payload",
-        "Payload bytes from the server to clients, including retransmissions.",
-    ),
-    bytes(
-        "peer_payload_bytes",
-        "Peer payload",
-        "Payload bytes between clients, including retransmissions.",
-    ),
-    count("*_messages", "* messages", "Messages of the kind `*`.").lower(),
-    bytes(
-        "*_payload_bytes",
-        "* payload",
-        "Payload bytes of messages of the kind `*`, including retransmissions.",
-    ),
-    Term::new(
-        "online_share",
-        "Clients online",
-        Unit::Number,
-        "Fraction of clients online at the end of a round.",
-        "",
-    )
-    .from(0.0)
-    .up_to(1.0),
-    Term::new(
-        "epsilon_mean_*",
-        "Mean epsilon so far, *",
-        Unit::Number,
-        "Epsilon accounted to a client for `*` until the end of a round (basic composition), mean over clients.",
-        "",
-    )
-    .from(0.0)
-    .lower(),
-];
-
-const fn count(name: &'static str, words: &'static str, about: &'static str) -> Term {
-    Term::new(name, words, Unit::Count, about, "")
-}
-
-const fn bytes(name: &'static str, words: &'static str, about: &'static str) -> Term {
-    Term::new(name, words, Unit::Bytes, about, "").lower()
-}
+pub const TERMS: &[Term] = terms! {
+    "virtual_s", "Virtual time", Seconds [lower]:
+        "Virtual time from the start to the end of the run.";
+    "rounds", "Rounds", Count []:
+        "Rounds completed by the server.";
+    target::REACHED, "Target reached", Share [higher]:
+        "Whether a metric reached the card's target, 1 or 0; over runs, the fraction of runs that did.";
+    target::ROUNDS, "Rounds to the target", Count [lower]:
+        "Rounds until the metric first reached the target.";
+    target::TIME, "Virtual time to the target", Seconds [lower]:
+        "Virtual time until the metric first reached the target.";
+    target::BYTES, "Bytes to the target", Bytes [lower]:
+        "Bytes transmitted, including headers and retransmissions, until the metric first reached the target.";
+    "stopped_early", "Stopped early", Count []:
+        "Whether the card's `stop` ended the run before its last round, 1 or 0.";
+    = CUT_EDGES;
+    = EPSILON;
+    WARNINGS, "Warnings", Count [lower]:
+        "Number of warnings of the run; manifest.json has their texts.";
+    "late_results", "Late results", Count [lower]:
+        "Results that arrived after the deadline of their round.";
+    "handled_events", "Handled events", Count []:
+        "Events processed by the simulator, a measure of the simulation cost.";
+    "messages_sent", "Messages sent", Count [lower]:
+        "Messages sent, not counting retransmissions.";
+    "messages_delivered", "Messages delivered", Count []:
+        "Messages that reached their receiver.";
+    "messages_dropped", "Messages dropped", Count [lower]:
+        "Messages that never arrive, for any reason.";
+    "messages_in_flight", "Messages in flight", Count []:
+        "Messages in transit, or queued for an offline receiver, when the run ended.";
+    "messages_retried", "Retransmissions", Count [lower]:
+        "Retransmissions over all messages.";
+    "payload_bytes", "Payload bytes", Bytes [lower]:
+        "Payload bytes of all messages, including retransmissions.";
+    "header_bytes", "Header bytes", Bytes [lower]:
+        "Header bytes of all messages, including retransmissions.";
+    "dropped_loss", "Dropped by loss", Count [lower]:
+        "Messages lost by the network, including all their retransmissions.";
+    "dropped_absent", "Dropped by absence", Count [lower]:
+        "Messages whose receiver was offline.";
+    "dropped_dropout", "Dropped by dropout", Count [lower]:
+        "Messages whose receiver had dropped out of the round.";
+    "uplink_messages", "Uplink messages", Count [lower]:
+        "Messages from clients to the server.";
+    "downlink_messages", "Downlink messages", Count [lower]:
+        "Messages from the server to clients.";
+    "peer_messages", "Peer messages", Count [lower]:
+        "Messages from client to client.";
+    "uplink_payload_bytes", "Uplink payload", Bytes [lower]:
+        "Payload bytes from clients to the server, including retransmissions.";
+    "downlink_payload_bytes", "Downlink payload", Bytes [lower]:
+        "Payload bytes from the server to clients, including retransmissions.";
+    "peer_payload_bytes", "Peer payload", Bytes [lower]:
+        "Payload bytes between clients, including retransmissions.";
+    "*_messages", "* messages", Count [lower]:
+        "Messages of the kind `*`.";
+    "*_payload_bytes", "* payload", Bytes [lower]:
+        "Payload bytes of messages of the kind `*`, including retransmissions.";
+    "online_share", "Clients online", Number [fraction]:
+        "Fraction of clients online at the end of a round.";
+    "epsilon_mean_*", "Mean epsilon so far, *", Number [from(0.0), lower]:
+        "Epsilon accounted to a client for `*` until the end of a round (basic composition), mean over clients.";
+};

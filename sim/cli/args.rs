@@ -16,8 +16,10 @@ pub(crate) use workers::{CalibrateArgs, CheckArgs, WorkerArgs};
 
 use crate::events::EventArgs;
 use crate::memory::Size;
+use crate::new::KINDS;
 use crate::pauses::Every;
 use crate::shard::ShardArg;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -131,7 +133,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Data(DataCommand),
     /// Create a crate with your own algorithm, a card and a program
-    #[command(after_help = "Example: folkmoot new my-strategy --checkout folkmoot")]
+    #[command(after_help = "Example: folkmoot new my-rule --kind aggregator --checkout folkmoot")]
     New(NewArgs),
     /// Compare published claims with measurements
     #[command(after_help = "Example: folkmoot audit classifiers --quick")]
@@ -157,9 +159,12 @@ pub(crate) enum Command {
 
 #[derive(Args)]
 pub(crate) struct NewArgs {
-    /// Name of the crate, its program, card and algorithm, for example my-strategy
+    /// Name of the crate, its program, card and component, for example my-strategy
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
+    /// What the crate begins with
+    #[arg(short, long, default_value = "algorithm", value_parser = PossibleValuesParser::new(KINDS.map(|kind| kind.name)))]
+    pub(crate) kind: String,
     /// A clone of Folkmoot's repository, on which the crate depends
     #[arg(long, value_name = "DIR")]
     pub(crate) checkout: PathBuf,

@@ -37,6 +37,16 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
         false => Evidence::default(),
     };
     let failed = |why: String| Exit::failed(format!("error: {why}"));
+    if is_recorded {
+        // A file of claims has its record beside it, as `--record` writes it.
+        for path in args.systems.iter().map(Path::new).filter(|path| path.is_file()) {
+            let folder = path.parent().filter(|folder| *folder != Path::new(""));
+            let folder = folder.unwrap_or_else(|| Path::new("."));
+            evidence
+                .read_records(folder)
+                .map_err(|why| Exit::failed(format!("error: {why}")))?;
+        }
+    }
     let mut records = BTreeSet::new();
     for dir in args.from.iter().filter(|dir| dir.is_dir()) {
         if evidence.read_records(dir).map_err(failed)? {

@@ -328,8 +328,8 @@ pub(crate) fn out_dir(out: Option<&PathBuf>, name: &str) -> PathBuf {
 }
 
 /// Draws the figures of a result; a failure to draw spoils no result, so it is only a warning.
-pub(crate) fn draw(dir: &Path, threads: Option<u16>, quiet: bool) -> Result<usize, Exit> {
-    let files = figures(dir, threads, &Drawing::default()).map_err(|error| {
+pub(crate) fn draw(program: &Program, dir: &Path, threads: Option<u16>, quiet: bool) -> Result<usize, Exit> {
+    let files = figures(program, dir, threads, &Drawing::default()).map_err(|error| {
         error.after(&format!(
             "the results in {} are complete, but not their figures",
             dir.display()
@@ -342,8 +342,8 @@ pub(crate) fn draw(dir: &Path, threads: Option<u16>, quiet: bool) -> Result<usiz
 }
 
 /// Warns of what a card's list of figures names in vain.
-pub(crate) fn warn_of_unknown_figures(dir: &Path) -> Result<(), Exit> {
-    for name in folkmoot_plots::unknown_figures(dir)? {
+pub(crate) fn warn_of_unknown_figures(program: &Program, dir: &Path) -> Result<(), Exit> {
+    for name in folkmoot_plots::unknown_figures(dir, program.registry.figures())? {
         let dir = quoted(&dir.to_string_lossy());
         crate::output::warn(&format!(
             "warning: figures: there is none called {name:?} here; folkmoot plot {dir} --all draws all there are"
@@ -372,10 +372,16 @@ pub(crate) fn warn_of_lacking_glyphs(dir: &Path) -> Result<(), Exit> {
 }
 
 /// Draws the figures of a run or sweep directory with as many threads, or all, and names the files.
-pub(crate) fn figures(dir: &Path, threads: Option<u16>, drawing: &Drawing) -> Result<Vec<PathBuf>, Exit> {
+pub(crate) fn figures(
+    program: &Program,
+    dir: &Path,
+    threads: Option<u16>,
+    drawing: &Drawing,
+) -> Result<Vec<PathBuf>, Exit> {
+    let known = program.registry.figures();
     let drawn = pool(n_threads(threads))?.install(|| match dir.join(SWEEP).is_file() {
-        true => folkmoot_plots::draw_sweep(dir, drawing),
-        false => folkmoot_plots::draw_run(dir, drawing),
+        true => folkmoot_plots::draw_sweep(dir, known, drawing),
+        false => folkmoot_plots::draw_run(dir, known, drawing),
     });
     Ok(drawn?)
 }

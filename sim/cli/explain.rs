@@ -3,11 +3,11 @@
 use crate::args::ExplainArgs;
 use crate::context::Program;
 use crate::exit::Exit;
-use crate::list::Topic;
+use crate::list::{Topic, of_runs};
 use crate::output::print;
 use crate::text::{self, table};
 use folkmoot_graphs::DatasetSpec;
-use folkmoot_metrics::figures::{KnownFigure, figures_called};
+use folkmoot_metrics::figures::KnownFigure;
 use folkmoot_metrics::key::MARKS;
 use folkmoot_metrics::sweep_dir::POINTS;
 use folkmoot_metrics::{Better, Scored, Term, Unit};
@@ -46,7 +46,7 @@ pub(crate) fn explain(program: &Program, args: &ExplainArgs) -> Result<(), Exit>
 fn exact(program: &Program, asked: &str) -> Vec<String> {
     let registry = &program.registry;
     let words = look_up(asked, registry);
-    let figures: Vec<&KnownFigure> = figures_called(asked).collect();
+    let figures: Vec<KnownFigure> = registry.figures().called(asked).collect();
     let is_known = !words.is_empty() || !figures.is_empty();
     let mut paths = Vec::new();
     let found = find(asked, registry).unwrap_or_else(|_| {
@@ -59,7 +59,7 @@ fn exact(program: &Program, asked: &str) -> Vec<String> {
     });
     let mut blocks = alike(found.iter().map(|found| of_found(program, found)));
     blocks.extend(words.iter().map(|word| of_word(asked, word)));
-    let of_figure = |known: &KnownFigure| format!("{}, a figure of a {}\n  {}", known.name, known.of, known.about);
+    let of_figure = |known: KnownFigure| format!("{}, a figure of a {}\n  {}", known.name, known.of, known.about);
     blocks.extend(figures.into_iter().map(of_figure));
     if !paths.is_empty() {
         blocks.push(of_paths(program, asked, &paths));
@@ -212,9 +212,7 @@ fn of_card(program: &Program, name: &str) -> Option<String> {
         Some(_) => format!("the files of {}", scenario.dataset_text()),
     };
     let cost = program.registry.cost(name);
-    let cost = cost.map_or(String::new(), |cost| {
-        format!(", about {}", text::lasting(cost.run_s * n_runs as f64))
-    });
+    let cost = cost.map_or(String::new(), |cost| format!(", time {}", of_runs(cost, n_runs)));
     let program = &program.name;
     Some(format!(
         "{name}, a card: {}\n  needs    {needs}\n  run      {program} run {name}\n  sweep    {program} sweep {name} ({}{cost})\n  text     \

@@ -175,13 +175,13 @@ pub fn main(registry: Registry) -> ExitCode {
         Command::Show(args) => show::show(&program, &args),
         Command::List { words } => list::list(&program, &words),
         Command::Explain(args) => explain::explain(&program, &args),
-        Command::Plot(args) => plot::plot(&args),
-        Command::Report(args) => report::report(&args),
+        Command::Plot(args) => plot::plot(&program, &args),
+        Command::Report(args) => report::report(&program, &args),
         Command::Export(args) => export::export(&args),
         Command::Compare(args) => compare::compare(&program, &args),
         Command::Verify(args) => verify::verify(&program, &args),
         Command::Data(args) => data::data(&program, &args),
-        Command::New(args) => new::new(&args),
+        Command::New(args) => new::new(&program, &args),
         Command::Audit(args) => audit::audit(&program, &args),
         Command::Completions { shell } => {
             let mut script = Vec::new();

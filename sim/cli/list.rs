@@ -8,6 +8,7 @@ use crate::text::{lasting, table};
 use folkmoot_graphs::DatasetSpec;
 use folkmoot_parts::plural;
 use folkmoot_scenarios::axis::{Axis, Described};
+use folkmoot_scenarios::registry::Cost;
 use folkmoot_scenarios::scenario::check;
 use folkmoot_scenarios::text::Source;
 
@@ -20,7 +21,7 @@ pub(crate) fn list(program: &Program, words: &[String]) -> Result<(), Exit> {
         let scenario = check(name, &Source::new(name, text)?, registry)?;
         if topic.is_in(&format!("{name} {text}")) {
             let (n_runs, cost) = (n_runs(program, &scenario), registry.cost(name));
-            let of_sweep = cost.map_or(String::new(), |cost| lasting(cost.run_s * n_runs as f64));
+            let of_sweep = cost.map_or(String::new(), |cost| of_runs(cost, n_runs));
             let files = files_of(&scenario).unwrap_or_default().split('(').next();
             let row = vec![
                 format!("  {name}"),
@@ -42,7 +43,7 @@ pub(crate) fn list(program: &Program, words: &[String]) -> Result<(), Exit> {
     }
     if !cards.is_empty() {
         lists.push(format!(
-            "cards ({name} run NAME, {name} sweep NAME); time: estimate for all runs on one core; blank: not measured\n{}",
+            "cards ({name} run NAME, {name} sweep NAME); time: estimate for all runs on one core, with > a lower bound\n{}",
             table(&head, &cards, 5)
         ));
     }
@@ -54,6 +55,7 @@ pub(crate) fn list(program: &Program, words: &[String]) -> Result<(), Exit> {
         parts("devices", registry.devices(), &topic),
         parts("availability", registry.availabilities(), &topic),
         parts("client selection", registry.selections(), &topic),
+        parts("evaluators", registry.evaluators(), &topic),
     ];
     let inside = registry
         .inside()
@@ -68,6 +70,12 @@ pub(crate) fn list(program: &Program, words: &[String]) -> Result<(), Exit> {
     }
     lists.push(format!("What each of them takes: {name} explain NAME."));
     print(&lists.join("\n\n"))
+}
+
+/// The time of so many runs on one core.
+pub(crate) fn of_runs(cost: Cost, n_runs: usize) -> String {
+    let bound = if cost.is_lower_bound { "> " } else { "" };
+    format!("{bound}{}", lasting(cost.run_s * n_runs as f64))
 }
 
 /// The words that a listed text must have, each at the beginning of a word.

@@ -1,12 +1,12 @@
 //! `folkmoot plot`: draws a result's figures again.
 
 use crate::args::{LogArg, PlotArgs};
-use crate::context;
+use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::output::print;
 use folkmoot_plots::{Drawing, Log, Look};
 
-pub(crate) fn plot(args: &PlotArgs) -> Result<(), Exit> {
+pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<(), Exit> {
     let named = |arm: &String| match arm.split_once('=') {
         Some((old, new)) => (old.to_owned(), new.to_owned()),
         None => (arm.clone(), arm.clone()),
@@ -40,7 +40,7 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Exit> {
         }),
         no_caption: args.no_caption,
     };
-    let files = context::figures(&args.dir, None, &drawing)?;
+    let files = context::figures(program, &args.dir, None, &drawing)?;
     let lines: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     if lines.is_empty() {
         crate::output::warn("nothing to draw");

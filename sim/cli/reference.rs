@@ -12,7 +12,6 @@ use crate::explain::{better, items, unit};
 use clap::{Arg, Command};
 use fields::{FIELDS, Groups};
 use folkmoot_metrics::Term;
-use folkmoot_metrics::figures::FIGURES;
 use folkmoot_metrics::key::{MARKS, PREFIXES, SUFFIXES};
 use folkmoot_parts::{Shape, Value};
 use folkmoot_scenarios::axis::Described;
@@ -63,8 +62,12 @@ pub(crate) fn pages(program: &Program, command: &Command) -> Result<Vec<(String,
         all.push(page(&slug(what), &format!("Parts: {what}"), body.join("\n\n")));
     }
     all.push(page("numbers", "Numbers of every run", numbers_of_all()));
-    all.push(page("tables", "Tables of run and sweep directories", of_tables()));
-    all.push(page("figures", "Figures of runs and sweeps", of_figures()));
+    all.push(page(
+        "tables",
+        "Tables of run and sweep directories",
+        of_tables(program),
+    ));
+    all.push(page("figures", "Figures of runs and sweeps", of_figures(program)));
     all.push(page("cards", "Cards that come with the program", cards(program)?));
     let links = all.iter().map(|page| format!("- [{}]({}.md)", page.title, page.file));
     let index = format!(
@@ -271,8 +274,8 @@ fn numbers(terms: &[Term]) -> String {
     table(&["number", "unit", "what it says"], &rows.collect::<Vec<_>>())
 }
 
-fn of_tables() -> String {
-    let blocks = tables().into_iter().map(|(file, columns)| {
+fn of_tables(program: &Program) -> String {
+    let blocks = tables(&program.registry).into_iter().map(|(file, columns)| {
         let rows = columns
             .iter()
             .map(|column| vec![code(column.name), column.holds.to_owned(), plain(column.about)]);
@@ -282,8 +285,10 @@ fn of_tables() -> String {
     blocks.collect::<Vec<String>>().join("\n\n")
 }
 
-fn of_figures() -> String {
-    let rows = FIGURES.map(|known| vec![code(known.name), known.of.to_owned(), plain(known.about)]);
+fn of_figures(program: &Program) -> String {
+    let known = program.registry.figures().known();
+    let rows = known.map(|known| vec![code(known.name), known.of.to_owned(), plain(known.about)]);
+    let rows: Vec<Vec<String>> = rows.collect();
     table(&["figure", "of a", "what it shows"], &rows)
 }
 

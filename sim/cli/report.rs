@@ -2,22 +2,23 @@
 
 use crate::args::ReportArgs;
 use crate::compare::differences_of;
-use crate::context::{n_threads, pool};
+use crate::context::{Program, n_threads, pool};
 use crate::exit::Exit;
 use crate::output::print;
 use folkmoot_metrics::run_dir::{SCENARIO, write_whole};
 use folkmoot_report::{ReportError, report as page_of, side_by_side};
 use std::path::{Path, PathBuf};
 
-pub(crate) fn report(args: &ReportArgs) -> Result<(), Exit> {
+pub(crate) fn report(program: &Program, args: &ReportArgs) -> Result<(), Exit> {
     if let Some(out) = args.out.as_ref().filter(|out| out.symlink_metadata().is_ok()) {
         let why = "already exists and is never overwritten; choose another --out";
         return Err(Exit::usage(format!("error: {}: {why}", out.display())));
     }
+    let known = program.registry.figures();
     let pool = pool(n_threads(args.threads))?;
     let page = pool.install(|| match &args.other {
-        None => page_of(&args.dir),
-        Some(other) => side_by_side(&args.dir, other, &differences(&args.dir, other)),
+        None => page_of(&args.dir, known),
+        Some(other) => side_by_side(&args.dir, other, known, &differences(&args.dir, other)),
     })?;
     let out = args
         .out

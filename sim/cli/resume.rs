@@ -32,7 +32,7 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
     let dir = &args.dir;
     let say = args.events.say(args.say);
     let is_finished = || RunDir::open(dir).is_ok_and(|run| run.manifest.finished);
-    if program.ranks.size() == 1 && is_finished() && draw_missing(dir, args.engine.threads, say.quiet)? {
+    if program.ranks.size() == 1 && is_finished() && draw_missing(program, dir, args.engine.threads, say.quiet)? {
         return Ok(());
     }
     let command = command(program, dir, &args.data);
@@ -91,11 +91,11 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
 
 /// Draws the figures of a finished run or sweep that lacks some, since it was killed while they were
 /// drawn; whether it did.
-pub(crate) fn draw_missing(dir: &Path, threads: Option<u16>, quiet: bool) -> Result<bool, Exit> {
-    let drawing = Drawing::default();
+pub(crate) fn draw_missing(program: &Program, dir: &Path, threads: Option<u16>, quiet: bool) -> Result<bool, Exit> {
+    let (known, drawing) = (program.registry.figures(), Drawing::default());
     let pictures = match dir.join(SWEEP).is_file() {
-        true => pictures_of_sweep(&SweepDir::open(dir)?, &drawing)?,
-        false => pictures_of_run(&RunDir::open(dir)?, &drawing)?,
+        true => pictures_of_sweep(&SweepDir::open(dir)?, known, &drawing)?,
+        false => pictures_of_run(&RunDir::open(dir)?, known, &drawing)?,
     };
     let is_missing = |picture: &Picture| {
         let files = ["svg", "png"].map(|ending| dir.join(FIGURES).join(format!("{}.{ending}", picture.name)));
@@ -104,7 +104,7 @@ pub(crate) fn draw_missing(dir: &Path, threads: Option<u16>, quiet: bool) -> Res
     if !pictures.iter().any(is_missing) {
         return Ok(false);
     }
-    let n_figures = context::draw(dir, threads, quiet)?;
+    let n_figures = context::draw(program, dir, threads, quiet)?;
     if !quiet {
         let dir = dir.display();
         print(&format!(

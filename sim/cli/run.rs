@@ -154,7 +154,7 @@ pub(crate) fn say(
     let Some(report) = report else {
         return Ok(());
     };
-    let n_figures = context::draw(dir, engine.threads, quiet)?;
+    let n_figures = context::draw(program, dir, engine.threads, quiet)?;
     if !quiet {
         report
             .warnings
@@ -163,7 +163,7 @@ pub(crate) fn say(
         report.notes.iter().for_each(|note| warn(&format!("note: {note}")));
         // A card with a sweep may name its figures.
         if run.0.axes().is_empty() {
-            context::warn_of_unknown_figures(dir)?;
+            context::warn_of_unknown_figures(program, dir)?;
             context::warn_of_lacking_glyphs(dir)?;
         }
     }

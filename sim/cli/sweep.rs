@@ -72,7 +72,7 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
     } = SweepWriter::open(&dir)?.manifest().clone();
     // By its own word: a sweep that was killed after its last point has all of them, and no tables.
     if finished {
-        if crate::resume::draw_missing(&dir, engine.threads, say.quiet)? {
+        if crate::resume::draw_missing(program, &dir, engine.threads, say.quiet)? {
             return Ok(());
         }
         return Err(WriteError::Finished { path: dir }.into());
@@ -307,12 +307,12 @@ pub(crate) fn conclude(program: &Program, sweep: &SweepWriter, threads: Option<u
     let SayArgs { format, quiet } = say;
     let dir = sweep.dir();
     let lock = sweep.lock_tables();
-    let n_figures = context::draw(dir, threads, quiet)?;
+    let n_figures = context::draw(program, dir, threads, quiet)?;
     drop(lock);
     let result = SweepDir::open(dir)?;
     warn_of_unknown_headlines(&result);
     if !quiet {
-        context::warn_of_unknown_figures(dir)?;
+        context::warn_of_unknown_figures(program, dir)?;
         context::warn_of_lacking_glyphs(dir)?;
     }
     match format {

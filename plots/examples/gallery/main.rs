@@ -3,6 +3,7 @@
 
 mod synthetic;
 
+use folkmoot_metrics::figures::Figures;
 use folkmoot_plots::{Drawing, draw_run, draw_sweep};
 use std::error::Error;
 use std::path::PathBuf;
@@ -23,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (name, result) in &runs {
         let dir = out.join(name);
         synthetic::write_run(&dir, name, result)?;
-        draw_run(&dir, &Drawing::all())?;
+        draw_run(&dir, &Figures::default(), &Drawing::all())?;
     }
     synthetic::sweep_numbers(&out.join("sweep-numbers"))?;
     synthetic::sweep_decades(&out.join("sweep-decades"))?;
@@ -34,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     synthetic::sweep_edges(&out.join("sweep-edges"))?;
     synthetic::sweep_frontier(&out.join("sweep-frontier"))?;
     for name in ["sweep-numbers", "sweep-decades", "sweep-words", "sweep-models"] {
-        draw_sweep(&out.join(name), &Drawing::all())?;
+        draw_sweep(&out.join(name), &Figures::default(), &Drawing::all())?;
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
 use super::*;
 use crate::draw_sweep;
-use crate::figure::{Axis, Bar, Bars, Lines, Role, Row, Series};
 use crate::interval::over_seeds;
 use crate::tests::{TempDir, synthetic};
 use crate::{Log, Look, draw_run};
+use folkmoot_metrics::figure::{Axis, Bar, Bars, Lines, Role, Row, Series};
+use folkmoot_metrics::figures::Figures;
 use std::fs;
 
 /// The caption of the figure of a sweep with so many seeds.
@@ -21,7 +22,7 @@ fn of_sweep(dir: &std::path::Path, n_seeds: u64) -> String {
         },
         ..Drawing::all()
     };
-    let files = draw_sweep(dir, &drawing).unwrap();
+    let files = draw_sweep(dir, &Figures::default(), &drawing).unwrap();
     let picture = files.iter().find(|file| file.ends_with("sweep-micro-f1.svg"));
     fs::read_to_string(picture.unwrap().with_extension("caption.txt")).unwrap()
 }
@@ -83,10 +84,10 @@ fn marks_of_several_runs_are_named() {
     let band = line(|series| series.band = vec![(1.0, 1.5, 2.5), (2.0, 1.5, 2.5)]);
     let end = line(|series| series.band = vec![(1.0, 1.5, 2.5)]);
     let point = line(|series| {
-        series.path = crate::figure::Path::Scattered;
+        series.path = folkmoot_metrics::figure::Path::Scattered;
         series.across = vec![(2.0, 0.5, 1.5)];
     });
-    let thin = line(|series| series.path = crate::figure::Path::Thin);
+    let thin = line(|series| series.path = folkmoot_metrics::figure::Path::Thin);
     let whiskers = bars(Bar {
         interval: Some((0.0, 1.0)),
         ..Bar::default()
@@ -187,7 +188,7 @@ fn the_files_of_a_figure_say_what_made_them() {
         pdf: true,
         ..Drawing::default()
     };
-    let files = draw_run(&dir, &drawing).unwrap();
+    let files = draw_run(&dir, &Figures::default(), &drawing).unwrap();
     let run = folkmoot_metrics::RunDir::open(&dir).unwrap();
     let hash = run.manifest.result_fingerprint.unwrap();
     let form = |ending: &str| {

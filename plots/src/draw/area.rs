@@ -93,7 +93,7 @@ impl Area<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::Axis;
+    use folkmoot_metrics::figure::Axis;
 
     #[test]
     fn a_curve_ends_at_the_edges_of_the_area_and_begins_there_again() {

@@ -3,11 +3,11 @@
 
 use super::legend::{self, Sample};
 use super::style::{EDGE, GAP, MARKER, SMALL, TEXT, THEORY_WIDTH, above, data_color, theory_dash, x_axis};
-use crate::figure::{Bar, Bars, Panel, Row};
 use crate::font::{fit, width, wrap};
 use crate::names::value_text;
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, Color, FAINT, GREY, Point, Scene, WHITE};
+use folkmoot_metrics::figure::{Bar, Bars, Panel, Row};
 use folkmoot_metrics::term::small;
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point, with_legend: b
     let mut scale = Scale::fit(&bars.x, &values, 5);
     if !scale.log {
         values.extend(all().filter_map(|bar| bar.interval).flat_map(|(lo, hi)| [lo, hi]));
-        let axis = crate::figure::Axis {
+        let axis = folkmoot_metrics::figure::Axis {
             log_beyond: None,
             from_zero: !bars.points,
             ..bars.x.clone()
@@ -84,7 +84,7 @@ pub(super) fn draw(scene: &mut Scene, bars: &Bars, origin: Point, with_legend: b
         points: bars.points,
         arrows: bars.arrows,
         common: (0..bars.references.len())
-            .map(|index| bars.common(index).is_some())
+            .map(|index| common(bars, index).is_some())
             .collect(),
     };
     let middle = |row: usize| top + APART / 4.0 + pitch * (row as f64 + 0.5);
@@ -193,7 +193,7 @@ pub(super) fn without_far_references(bars: &mut Bars) -> Option<String> {
     // How far a reference is from the points.
     let away = |value: f64| (lo - value).max(value - hi).max(0.0);
     let mut common: Vec<(usize, f64)> = (0..bars.references.len())
-        .filter_map(|index| Some((index, bars.common(index)?)))
+        .filter_map(|index| Some((index, common(bars, index)?)))
         .collect();
     common.sort_by(|a, b| away(a.1).total_cmp(&away(b.1)));
     let is_far = |(_, value): &(usize, f64)| hi - lo < CROWDED * (hi - lo + away(*value));
@@ -275,7 +275,7 @@ fn entries(bars: &Bars, dots: bool) -> Vec<(String, Sample<'_>)> {
     for (index, name) in bars.references.iter().enumerate() {
         let sample = move |scene: &mut Scene, (x0, y0): Point, (x1, y1): Point| {
             let y = f64::midpoint(y0, y1);
-            match bars.common(index) {
+            match common(bars, index) {
                 Some(_) => scene.dashed(&[(x0, y), (x1, y)], theory_dash(index), GREY, THEORY_WIDTH),
                 None => {
                     scene.dashed(&[(x0, y), (x1, y)], theory_dash(index), BLACK, THEORY_WIDTH);
@@ -317,18 +317,13 @@ pub(super) fn filled(scene: &mut Scene, (x0, y0): Point, (x1, y1): Point, (group
     scene.frame((x0, y0), (x1, y1), color, 4.0);
 }
 
-impl Bars {
-    /// The value of a reference that is the same for every row of points: a line through them all.
-    fn common(&self, index: usize) -> Option<f64> {
-        let mut values = self
-            .rows
-            .iter()
-            .flat_map(|row| &row.bars)
-            .map(|bar| *bar.references.get(index)?);
-        let first = values.next()??;
-        let is_same = |value: Option<f64>| value.is_some_and(|x| (x - first).abs() <= 1e-9 * first.abs().max(x.abs()));
-        (self.points && values.all(is_same)).then_some(first)
-    }
+/// The value of a reference that is the same for every row of points: a line through them all.
+fn common(bars: &Bars, index: usize) -> Option<f64> {
+    let values = bars.rows.iter().flat_map(|row| &row.bars);
+    let mut values = values.map(|bar| *bar.references.get(index)?);
+    let first = values.next()??;
+    let is_same = |value: Option<f64>| value.is_some_and(|x| (x - first).abs() <= 1e-9 * first.abs().max(x.abs()));
+    (bars.points && values.all(is_same)).then_some(first)
 }
 
 struct Painter<'a> {
@@ -372,7 +367,7 @@ impl Painter<'_> {
     /// bottom.
     fn rules(&self, scene: &mut Scene, bars: &Bars, (top, bottom): (f64, f64)) {
         for (index, _) in bars.references.iter().enumerate() {
-            if let Some(value) = bars.common(index).filter(|value| self.has(*value)) {
+            if let Some(value) = common(bars, index).filter(|value| self.has(*value)) {
                 let x = self.x(value);
                 scene.dashed(&[(x, top), (x, bottom)], theory_dash(index), GREY, THEORY_WIDTH);
             }

@@ -1,10 +1,10 @@
 //! A panel of a matrix: a cell for every value, darker for larger ones.
 
 use super::style::{EDGE, GAP, SMALL, TEXT};
-use crate::figure::Heat;
 use crate::font::{LEADING, fit, width, wrap};
 use crate::names::{rounded, short};
 use crate::scene::{Anchor, BLACK, Color, Point, Scene, WHITE};
+use folkmoot_metrics::figure::Heat;
 
 /// The width of a matrix at most.
 const SIDE: f64 = 900.0;

@@ -6,11 +6,11 @@ use super::style::{
     DATA_WIDTH, EDGE, GAP, MARKER, PANEL, SMALL, TEXT, THEORY_WIDTH, TICK, above, darker, data_color, data_dash,
     theory_dash, x_axis,
 };
-use crate::figure::{Lines, Path, Role, Series};
 use crate::font::{LEADING, width, wrap};
 use crate::names::value_text;
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, Color, Dash, FAINT, GREY, GRID, Point, Scene};
+use folkmoot_metrics::figure::{Lines, Path, Role, Series};
 use folkmoot_metrics::term::small;
 
 /// What the curves are to reach is a dotted line.
@@ -47,7 +47,7 @@ pub(super) fn scales(lines: &Lines) -> [Scale; 2] {
                 .flat_map(|series| series.band.iter().flat_map(|&(_, lo, hi)| [lo, hi])),
         );
         y = Scale::fit(
-            &crate::figure::Axis {
+            &folkmoot_metrics::figure::Axis {
                 log_beyond: None,
                 ..lines.y.clone()
             },

@@ -4,11 +4,11 @@
 use super::legend::{self, Sample};
 use super::style::{EDGE, GAP, SMALL, TEXT, TICK, data_color};
 use crate::draw::heat::shade;
-use crate::figure::{Axis, Column, Split};
 use crate::font::{LEADING, fit, width, wrap};
 use crate::names::{Unit, capital, si};
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, GREY, GRID, PALETTE, Point, Scene};
+use folkmoot_metrics::figure::{Axis, Column, Split};
 
 /// The height of a label's cells.
 const CELL: (f64, f64) = (26.0, 64.0);

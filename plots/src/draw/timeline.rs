@@ -3,10 +3,10 @@
 use super::bars::filled;
 use super::legend::{self, Sample};
 use super::style::{EDGE, GAP, MARKER, SMALL, TEXT, data_color, x_axis};
-use crate::figure::{Span, Timeline};
 use crate::font::{fit, width};
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, Color, Point, Scene, WHITE};
+use folkmoot_metrics::figure::{Span, Timeline};
 use folkmoot_metrics::trace::Slice;
 
 /// The height of a row: what the panel has room for, within these.

@@ -1,8 +1,8 @@
 //! What links carried over virtual time, by direction.
 
 use super::shared::{bytes, figure};
-use crate::figure::{Axis, Figure, Lines, Panel, Path, Role, Series};
 use crate::names::Unit;
+use folkmoot_metrics::figure::{Axis, Figure, Lines, Panel, Path, Role, Series};
 use folkmoot_metrics::{Direction, RunDir, has_durations};
 
 /// How many steps a curve has at most: among more, the means of so many spans of equal length are

@@ -1,8 +1,8 @@
 //! What single clients carried, and what privacy they spent.
 
 use super::shared::{figure, has_durations};
-use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 use crate::names::{Unit, short, value_text};
+use folkmoot_metrics::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
 use folkmoot_metrics::{ClientRow, Direction, PrivacyRow, RunDir};
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
 //! Who was there when: how many clients were online over time, and the absences of some.
 
 use super::shared::figure;
-use crate::figure::{Axis, Figure, Lines, Panel, Path, Role, Series, Span, Timeline, Track};
 use crate::names::Unit;
+use folkmoot_metrics::figure::{Axis, Figure, Lines, Panel, Path, Role, Series, Span, Timeline, Track};
 use folkmoot_metrics::trace::Slice;
 use folkmoot_metrics::{RunDir, has_durations};
 

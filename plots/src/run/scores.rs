@@ -1,8 +1,8 @@
 //! Scores by round, by virtual time and by bytes spent.
 
 use super::shared::{bytes, figure, has_durations};
-use crate::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
 use crate::names::{Unit, Units, file_part, words};
+use folkmoot_metrics::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Role, Row, Series};
 use folkmoot_metrics::{ReadingRow, RunDir, ScoreRow};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
 //! What the figures of a run have in common.
 
-use crate::figure::{Figure, Panel};
+use folkmoot_metrics::figure::{Figure, Panel};
 use folkmoot_metrics::{MessageRow, RunDir};
 
 /// Whether messages and work took any time: the clock of an ideal network counts hops.

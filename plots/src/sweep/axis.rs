@@ -1,6 +1,6 @@
 //! Values of a sweep's axes: which are numbers, where they stand, and which curves are one.
 
-use crate::figure::Panel;
+use folkmoot_metrics::figure::Panel;
 
 pub(super) fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|x: &f64| x.is_finite())

@@ -2,10 +2,10 @@
 //! slopes between two choices.
 
 use super::view::View;
-use crate::figure::{Axis, Heat, Lines, Panel, Role, Series};
 use crate::names::Unit;
 use folkmoot_metrics::Spread;
 use folkmoot_metrics::estimate::Estimate;
+use folkmoot_metrics::figure::{Axis, Heat, Lines, Panel, Role, Series};
 use folkmoot_metrics::sweep_dir::PointRow;
 
 /// Rows and columns that a matrix has at least; with fewer, rows of points are easier to compare.

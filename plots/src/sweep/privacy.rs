@@ -2,9 +2,9 @@
 //! protection for each arm.
 
 use super::view::View;
-use crate::figure::{Axis, Lines, Panel, Path, Role, Series};
 use crate::names::minus;
 use folkmoot_metrics::Spread;
+use folkmoot_metrics::figure::{Axis, Lines, Panel, Path, Role, Series};
 
 /// The ways of attack that a figure shows at most.
 const MOST_ATTACKS: usize = 3;

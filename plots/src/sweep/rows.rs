@@ -2,9 +2,9 @@
 
 use super::view::View;
 use crate::curves;
-use crate::figure::{Axis, Bar, Bars, Panel, Row};
 use crate::names::{Unit, value_text};
 use folkmoot_metrics::Spread;
+use folkmoot_metrics::figure::{Axis, Bar, Bars, Panel, Row};
 use folkmoot_metrics::sweep_dir::PointRow;
 use std::collections::BTreeSet;
 

@@ -3,10 +3,10 @@
 use super::{Compared, MAX_CURVES, View, above_it, framed, unfinished};
 use crate::artifacts;
 use crate::curves;
-use crate::figure::{Figure, Panel};
 use crate::names::{Units, capital};
 use crate::run::fairness_of_arms;
 use crate::split;
+use folkmoot_metrics::figure::{Figure, Panel};
 use folkmoot_metrics::sweep_dir::PointRow;
 use folkmoot_metrics::{
     ClientScoreRow, Division, PartitionRow, ReadError, RunDir, SweepDir, read_curves, read_partition, read_table,

@@ -1,8 +1,8 @@
 //! Which figures are drawn, and how.
 
 use super::*;
-use crate::figure::Panel;
 use folkmoot_metrics::ClientRow;
+use folkmoot_metrics::figure::Panel;
 
 /// By name, by the card, or the usual ones; each once, in the order asked for.
 #[test]
@@ -16,7 +16,7 @@ fn figures_are_chosen_by_name() {
             only: only.iter().map(|name| (*name).to_owned()).collect(),
             ..Drawing::default()
         };
-        draw_sweep(&dir, &drawing).map(|files| names(&files))
+        draw_sweep(&dir, &Figures::default(), &drawing).map(|files| names(&files))
     };
     let files_of = |name: &str| ["svg", "png"].map(|ending| format!("{name}.{ending}"));
     assert_eq!(drawn(&[], false).unwrap(), files_of("messages-and-bytes"));
@@ -61,7 +61,7 @@ fn a_figure_has_the_size_that_is_asked_for() {
         no_caption: true,
         ..Drawing::default()
     };
-    let files = draw_sweep(&dir, &drawing).unwrap();
+    let files = draw_sweep(&dir, &Figures::default(), &drawing).unwrap();
     assert_eq!(
         names(&files),
         ["svg", "png", "pdf"].map(|ending| format!("messages-and-bytes.{ending}"))
@@ -79,8 +79,8 @@ fn a_figure_has_the_size_that_is_asked_for() {
         },
         ..drawing.clone()
     };
-    let [small, wide] =
-        [&narrow, &drawing].map(|drawing| png_size(&fs::read(&draw_sweep(&dir, drawing).unwrap()[1]).unwrap()));
+    let [small, wide] = [&narrow, &drawing]
+        .map(|drawing| png_size(&fs::read(&draw_sweep(&dir, &Figures::default(), drawing).unwrap()[1]).unwrap()));
     assert!(small.0 < wide.0 / 2 && small.1 > wide.1, "{small:?} {wide:?}");
     // 44 pixels stand for 8 points, so that 174 mm are this many.
     let width = (174.0 / 25.4 * 72.0 * 44.0 / 8.0_f64) as u32;
@@ -91,31 +91,34 @@ fn a_figure_has_the_size_that_is_asked_for() {
         text.starts_with("%PDF-") && text.ends_with("%%EOF") && text.contains("/MediaBox [0 0 493."),
         "{text:.400}"
     );
-    assert_eq!(fs::read(&draw_sweep(&dir, &drawing).unwrap()[2]).unwrap(), pdf);
+    assert_eq!(
+        fs::read(&draw_sweep(&dir, &Figures::default(), &drawing).unwrap()[2]).unwrap(),
+        pdf
+    );
     // A PDF that is there stays like the other files of its figure, and so does a caption.
     let captioned = Drawing {
         no_caption: false,
         ..drawing.clone()
     };
-    draw_sweep(&dir, &captioned).unwrap();
+    draw_sweep(&dir, &Figures::default(), &captioned).unwrap();
     assert!(files[0].with_extension("caption.txt").exists());
     let again = Drawing {
         pdf: false,
         ..narrow.clone()
     };
-    draw_sweep(&dir, &again).unwrap();
+    draw_sweep(&dir, &Figures::default(), &again).unwrap();
     assert_ne!(fs::read(&files[2]).unwrap(), pdf);
     assert!(!files[0].with_extension("caption.txt").exists());
 }
 
 /// The rows of panels, so many each, of a figure of so many.
 fn rows(n_panels: usize, width_mm: Option<f64>, font_pt: Option<f64>) -> (f64, usize, usize) {
-    let panel = Panel::Lines(crate::figure::Lines {
-        x: crate::figure::Axis::rounds(),
-        y: crate::figure::Axis::new("Accuracy", Default::default()),
-        series: vec![crate::figure::Series::new(
+    let panel = Panel::Lines(folkmoot_metrics::figure::Lines {
+        x: folkmoot_metrics::figure::Axis::rounds(),
+        y: folkmoot_metrics::figure::Axis::new("Accuracy", Default::default()),
+        series: vec![folkmoot_metrics::figure::Series::new(
             "",
-            crate::figure::Role::Data(0),
+            folkmoot_metrics::figure::Role::Data(0),
             vec![(1.0, 2.0), (2.0, 3.0)],
         )],
     });

@@ -7,7 +7,7 @@ use super::{Audited, Evidence, Finding, Verdict, spread_text};
 use crate::claims::{Against, Cells, Change, Claim, Figure, Kind, Measure, Panel, Table, Test};
 use crate::registry::Registry;
 use crate::text::Problems;
-use folkmoot_metrics::figures::{TableCurve, TableFigure, TablePanel};
+use folkmoot_metrics::figure::{TableCurve, TableFigure, TablePanel};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 

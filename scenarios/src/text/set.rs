@@ -53,6 +53,20 @@ pub fn apply(source: &Source, path: &str, value: &str) -> Result<Source, Problem
     )
 }
 
+/// A card with another value for a field that it writes, to the letter; the same card where it does
+/// not write that field.
+///
+/// # Errors
+/// If the card is then larger than a card may be.
+pub fn replaced(source: &Source, path: &str, value: &str) -> Result<Source, Problems> {
+    let (Ok(tree), Some(id)) = (source.tree(), source.node(path)) else {
+        return Ok(source.clone());
+    };
+    let (span, text) = (tree.nodes[id].value, source.text());
+    let text = format!("{}{value}{}", &text[..span.start], &text[span.end..]);
+    Source::new(source.name(), &text)
+}
+
 /// As [`apply`], for an option of the command line by another name, which its problems bear:
 /// `--observe`.
 ///

@@ -45,9 +45,10 @@ pub use gradient_search::{Classes, Distance, GradientSearch};
 pub use likelihood_ratio::{LikelihoodRatio, Variance};
 pub use link_stealing::LinkStealing;
 pub use loss_threshold::LossThreshold;
+pub use numbers::Guesses;
 pub use terms::TERMS;
 
-use crate::classifier::{Asked, Classifier, Facts, Held, Parts, Split};
+use crate::classifier::{Classifier, Facts, Held, Parts, Query, Split};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_parts::{Component, component_type};
@@ -215,10 +216,12 @@ impl Present<'_> {
     }
 }
 
-/// An item of the pool that attackers of membership ask about.
-struct Item {
-    class: u32,
-    trains: bool,
+/// An item whose membership attackers guess.
+pub struct PoolItem {
+    /// 0 where no classes are learned.
+    pub class: u32,
+    /// It is a training item of its client.
+    pub trains: bool,
 }
 
 impl Target<'_> {
@@ -237,26 +240,26 @@ impl Target<'_> {
         &self.data.held
     }
 
-    /// What is answered of all labelled items: clients in their order, items ascending.
-    fn asked(&self, answering: &Answering) -> Vec<Asked> {
+    /// The answers of models to all labelled items: clients ascending, their items ascending.
+    pub fn queries(&self, answering: &Answering) -> Vec<Query> {
         let of_client = |(client, shard)| {
             let items = self.partition().shard(client);
             self.classifier.asked(shard, items, answering.models.of(client))
         };
         let shards = answering.known.shards().par_iter();
-        let all: Vec<Vec<Asked>> = shards.enumerate().map(of_client).collect();
+        let all: Vec<Vec<Query>> = shards.enumerate().map(of_client).collect();
         all.into_iter().flatten().collect()
     }
 
     /// The same items, and which of them train.
-    fn pool(&self) -> Vec<Item> {
-        let asked = self.asked(self.first);
+    pub fn pool(&self) -> Vec<PoolItem> {
+        let asked = self.queries(self.first);
         let mut asked = asked.iter();
-        let of_client = |parts: &Parts| -> Vec<Item> {
+        let of_client = |parts: &Parts| -> Vec<PoolItem> {
             let n = parts.iter().map(Vec::len).sum();
             let items = asked.by_ref().take(n);
             items
-                .map(|asked| Item {
+                .map(|asked| PoolItem {
                     class: asked.class,
                     trains: parts[0].binary_search(&asked.item).is_ok(),
                 })

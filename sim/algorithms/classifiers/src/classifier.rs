@@ -27,6 +27,7 @@ mod hidden;
 #[cfg(test)]
 mod hidden_tests;
 mod last;
+pub mod loss;
 mod measures;
 mod narrow;
 #[cfg(test)]
@@ -47,7 +48,8 @@ mod whole;
 
 pub use data::{Brought, starts};
 pub use data::{Part, Shard};
-pub(crate) use divided::{Asked, Parts};
+pub(crate) use divided::Parts;
+pub use divided::Query;
 pub use extended::Brings;
 pub(crate) use last::LastLayer;
 pub use network::Network;
@@ -59,7 +61,6 @@ pub use settings::{
     Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Target, Training, hides_items, sends_model_alone, trains,
 };
 pub use task::{TargetScale, Task};
-pub(crate) use terms::error;
 pub use terms::{FARING, TERMS};
 pub use train::{Contrast, Course};
 pub use trained::{Classified, scale_statistics};
@@ -171,10 +172,25 @@ pub struct Classifier {
 
 impl Classifier {
     /// The network that `model` describes.
-    pub fn new(model: &Model, training: &Training, facts: &Facts) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// When the loss is not defined for what the data set has to learn.
+    pub fn new(model: &Model, training: &Training, facts: &Facts) -> Result<Self, StrategyError> {
+        if !training.loss.suits(facts.task) {
+            let learned = match facts.task {
+                Task::Classes => "classes",
+                Task::Labels => "several labels per item",
+                Task::Numbers => "numbers",
+            };
+            let loss = training.loss.text();
+            return Err(StrategyError(format!(
+                "the loss {loss} is not defined for {learned}, which the data set has to learn; set training.loss: OfTask()"
+            )));
+        }
         let (n_features, n_classes) = (facts.n_features as usize, facts.n_classes as usize);
         let network = Network::new(model, n_features, n_classes, facts.classifies_graphs);
-        Classifier {
+        Ok(Classifier {
             network: match facts.scale {
                 Scale::Federated => network.with_scale(),
                 Scale::Raw | Scale::Standardised => network,
@@ -187,7 +203,7 @@ impl Classifier {
             targets: Arc::clone(&facts.targets),
             optimiser: training.build(),
             training: training.clone(),
-        }
+        })
     }
 
     pub fn network(&self) -> &Network {

@@ -72,7 +72,7 @@ impl Algorithm for Params {
     }
 
     fn build(&self, facts: &Facts) -> Result<Self::Strategy, StrategyError> {
-        let classifier = Classifier::new(&self.model, &self.training, facts);
+        let classifier = Classifier::new(&self.model, &self.training, facts)?;
         let hides_items = classifier.hides_items();
         let rounds = Classified::new(classifier).rounds(&self.protocol);
         let n_seen = attacks::n_rounds(&self.attacks);

@@ -200,7 +200,7 @@ impl Algorithm for Params {
     }
 
     fn build(&self, facts: &Facts) -> Result<Rounds<Federated>, StrategyError> {
-        let classifier = Classifier::new(&self.model, &self.training, &facts.data);
+        let classifier = Classifier::new(&self.model, &self.training, &facts.data)?;
         let task = Federated::new(self, Common::new(classifier, facts.start_seed, facts.data.n_clients));
         let refused = |why| StrategyError(format!("method: {why}"));
         task.method.check(&task.common).map_err(refused)?;

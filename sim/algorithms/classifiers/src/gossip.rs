@@ -55,7 +55,7 @@
 
 mod client;
 mod coding;
-mod evaluator;
+pub(crate) mod evaluator;
 mod message;
 mod mixing;
 mod server;
@@ -297,7 +297,7 @@ impl Algorithm for Params {
     }
 
     fn build(&self, facts: &Facts) -> Result<Gossip, StrategyError> {
-        let classifier = Classifier::new(&self.model, &self.training, &facts.data);
+        let classifier = Classifier::new(&self.model, &self.training, &facts.data)?;
         let rng = &mut Streams::new(u64::from(facts.start_seed)).global(START);
         Ok(Gossip {
             common: classifier.network().layout().initialise(rng).into(),

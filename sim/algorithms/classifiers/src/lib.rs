@@ -21,6 +21,7 @@ pub mod scaffold;
 
 use attacks::add_attack;
 use classifier::graph_layers::{self, GraphLayers};
+use classifier::loss::{self, Loss};
 use classifier::{Model, Split, Training};
 use federated::Method;
 use folkmoot_engine::prelude::Term;
@@ -115,6 +116,7 @@ pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
     registry.add::<scaffold::Params>()?;
     registry.add::<federated::Params>()?;
     registry.add::<gossip::Params>()?;
+    registry.add_artifact_tables(&[gossip::evaluator::LINKS]);
     registry.add_component::<dyn GraphLayers, graph_layers::Gcn>()?;
     registry.add_component::<dyn GraphLayers, graph_layers::Gin>()?;
     registry.add_component::<dyn GraphLayers, graph_layers::GinBatchNorm>()?;
@@ -125,6 +127,8 @@ pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
     registry.add_component::<dyn GraphLayers, graph_layers::Gat>()?;
     registry.add_component::<dyn GraphLayers, graph_layers::Structured>()?;
     registry.add_component::<dyn GraphLayers, graph_layers::Mlp>()?;
+    registry.add_component::<dyn Loss, loss::OfTask>()?;
+    registry.add_component::<dyn Loss, loss::Focal>()?;
     registry.add_component::<dyn Method, federated::Global>()?;
     registry.add_component::<dyn Method, federated::LocalOnly>()?;
     registry.add_component::<dyn Method, federated::FineTuned>()?;

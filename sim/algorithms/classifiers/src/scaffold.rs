@@ -150,7 +150,7 @@ impl Algorithm for Params {
     }
 
     fn build(&self, facts: &Facts) -> Result<Self::Strategy, StrategyError> {
-        let classifier = Classifier::new(&self.model, &self.training, facts);
+        let classifier = Classifier::new(&self.model, &self.training, facts)?;
         let scaffold = Scaffold {
             renewal: self.renewal,
             rate: f64::from(self.training.learning_rate as f32),

@@ -92,6 +92,7 @@ fn job<'a>(dataset: &'a Arc<Dataset>, partition: &'a Arc<Partition>, threads: us
         world: &IDEAL,
         files: &NO_FILES,
         keep: &[],
+        evaluators: &[],
         dir: None,
         seed: 3,
         options: Options {

@@ -374,7 +374,7 @@ fn classifier(
     partition: &Arc<Partition>,
 ) -> Result<(Classifier, Arc<Held>), StrategyError> {
     let source = Source::new(dataset, partition, Streams::new(3));
-    let classifier = Classifier::new(&params.model, &params.training, &params.facts(&source)?);
+    let classifier = Classifier::new(&params.model, &params.training, &params.facts(&source)?).unwrap();
     let held = classifier.share(params.split, &source)?;
     Ok((classifier, held))
 }

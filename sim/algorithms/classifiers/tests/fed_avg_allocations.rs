@@ -71,7 +71,7 @@ fn allocations(epochs: u32, batch_size: Option<u32>, encoder: Chosen<dyn GraphLa
         ..Training::default()
     };
     let facts = Facts::new(Inputs::Degree { most: 8 }, Split::All, &source).unwrap();
-    let classifier = Classifier::new(&model, &training, &facts);
+    let classifier = Classifier::new(&model, &training, &facts).unwrap();
     let held = classifier.share(Split::default(), &source).unwrap();
     let start = classifier.network().layout().initialise(&mut rng());
     let train = || classifier.train(&held.shards()[0], &start, &mut rng());

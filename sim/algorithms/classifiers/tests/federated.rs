@@ -335,7 +335,7 @@ fn unlike_quadratics_meet_at_the_common_optimum_by_fed_dyn() {
     let prepared = prepared(&small("FedDyn()", 1));
     let method = FedDyn { strength: 0.5 };
     let params = small("FedDyn()", 1);
-    let classifier = Classifier::new(&params.model, &params.training, &prepared.facts.data);
+    let classifier = Classifier::new(&params.model, &params.training, &prepared.facts.data).unwrap();
     let federated = Federated::new(&params, Common::new(classifier, 0, 4));
     let n = federated.common().n_parameters();
     let (mut theta, mut own, mut memory) = (vec![0.0_f32; n], [0.0; 4], Vec::new());

@@ -267,7 +267,7 @@ fn by_option_two_a_control_variate_is_the_mean_of_the_gradients_that_were_follow
             epochs,
             ..params.training.clone()
         };
-        Classifier::new(&params.model, &training, &facts)
+        Classifier::new(&params.model, &training, &facts).unwrap()
     };
     let held = trained(1).share(params.split, &source).unwrap();
     let (shard, rng) = (&held.shards()[1], || Streams::new(1).global(Purpose(*b"test    ")));
@@ -307,7 +307,8 @@ fn short_last_batches_count_as_the_steps_they_are() {
         &params.model,
         &params.training,
         &Facts::new(params.inputs, params.split, &source).unwrap(),
-    );
+    )
+    .unwrap();
     let held = classifier.share(params.split, &source).unwrap();
     let mut rng = Streams::new(1).global(Purpose(*b"test    "));
     let x = classifier.network().layout().initialise(&mut rng);

@@ -259,7 +259,7 @@ fn gradients_are_the_slopes_of_the_losses() {
         let source = Source::new(&dataset, &partition, Streams::new(3));
         let facts = Facts::new(inputs, Split::default(), &source).unwrap();
         assert_eq!(facts.task, task);
-        let classifier = Classifier::new(&Model::default(), &Training::default(), &facts);
+        let classifier = Classifier::new(&Model::default(), &Training::default(), &facts).unwrap();
         let held = classifier.share(Split::default(), &source).unwrap();
         let rng = &mut SimRng::seed_from_u64(1);
         let model = classifier.network().layout().initialise(rng);

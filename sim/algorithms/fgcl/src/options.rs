@@ -276,6 +276,7 @@ impl Training {
             learning_rate: self.learning_rate,
             weight_decay: self.weight_decay,
             fedprox_mu: self.fedprox_mu,
+            ..classifier::Training::default()
         }
     }
 }

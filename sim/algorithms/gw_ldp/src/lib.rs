@@ -55,6 +55,7 @@ mod options;
 mod params;
 pub mod release;
 mod subjects;
+mod tables;
 mod tasks;
 mod terms;
 
@@ -159,7 +160,7 @@ impl Algorithm for Params {
     }
 
     fn build(&self, facts: &Facts) -> Result<Self::Strategy, StrategyError> {
-        let classifier = Classifier::new(&self.model, &self.training, &facts.network);
+        let classifier = Classifier::new(&self.model, &self.training, &facts.network)?;
         let gw_ldp = GwLdp::new(self.clone(), facts, classifier.width(self.representation))?;
         let mechanisms = gw_ldp.mechanisms();
         Classified::new(classifier)
@@ -367,6 +368,7 @@ impl SidePayload<Training> for GwLdp {
 /// When a name is taken.
 pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
     registry.add_folder("gw_ldp");
+    registry.add_artifact_tables(&[tables::GRAPHS, tables::PLACES, tables::CHANGES]);
     registry.add::<Params>()?;
     registry.add_component::<dyn Release, release::Plain>()?;
     registry.add_component::<dyn Release, release::MultiBit>()?;

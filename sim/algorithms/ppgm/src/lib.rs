@@ -48,6 +48,7 @@ pub mod params;
 mod scores;
 mod server;
 mod shards;
+mod tables;
 mod terms;
 pub mod train;
 pub mod view;
@@ -268,6 +269,7 @@ impl Strategy for Ppgm {
 /// When a name is taken.
 pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
     registry.add_folder("ppgm");
+    registry.add_artifact_tables(&[tables::ATTACKS, tables::OVERHEARD, tables::OVERHEARD_COLUMNS]);
     registry.add::<Params>()?;
     registry.add::<federated::Params>()
 }

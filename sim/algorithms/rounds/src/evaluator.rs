@@ -6,7 +6,23 @@ use super::server::{EMPTY, REFUSED};
 use super::{COUNTERS, Client, Exchange, Memory, NoiseAt, Rounds, Secure, Seen, SidePayload, Trainer, WEIGHTS};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::PrivacyRow;
-use folkmoot_metrics::artifacts::REFUSED_UPDATES;
+use folkmoot_metrics::artifacts::{ArtifactTable, FLOAT, WHOLE};
+use folkmoot_metrics::table::column;
+
+/// Updates that the server refused.
+pub(crate) const REFUSED_UPDATES: ArtifactTable = ArtifactTable {
+    file: "refused_updates.csv",
+    columns: &[
+        column("client", WHOLE, "The client whose update it was."),
+        column("round", WHOLE, "The round that it was for."),
+        column(
+            "index",
+            WHOLE,
+            "Position, from 0, of its first number that is not finite, or that is beyond the fixed-point range of secure aggregation: 2^23 divided by the weight of the client.",
+        ),
+        column("value", FLOAT, "That number."),
+    ],
+};
 
 /// What watches the training of `R`.
 pub trait RoundEvaluator<R: Trainer, P: SidePayload<R> = (), X: Exchange<R> = ()>: Send + Sync {

@@ -328,6 +328,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
 ///
 /// When a name is taken.
 pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
+    registry.add_artifact_tables(&[evaluator::REFUSED_UPDATES]);
     registry.add_component::<dyn Rule, Mean>()?;
     registry.add_component::<dyn Rule, TrimmedMean>()?;
     registry.add_component::<dyn Rule, NormClip>()?;

@@ -131,7 +131,7 @@ impl Algorithm for Params {
     fn build(&self, facts: &Facts) -> Result<Self::Strategy, StrategyError> {
         let task = FedGcn {
             plan: Plan::of(self, facts.data.n_features as usize),
-            classifier: Classifier::new(&self.model, &self.training, &facts.data),
+            classifier: Classifier::new(&self.model, &self.training, &facts.data)?,
             encoder: self.model.encoder.clone(),
             cut: Arc::clone(&facts.cut),
             codec: self.codec.clone(),

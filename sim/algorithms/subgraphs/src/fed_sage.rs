@@ -127,7 +127,7 @@ impl Algorithm for Params {
                 plan,
                 codec: self.generator.codec(),
             }),
-            classifier: Classifier::new(&self.model, &self.training, facts),
+            classifier: Classifier::new(&self.model, &self.training, facts)?,
             encoder: self.model.encoder.clone(),
         };
         let alone = match task.exchanges() {

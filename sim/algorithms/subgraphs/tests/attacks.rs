@@ -162,6 +162,7 @@ fn play(system: &Runnable, dataset: &Arc<Dataset>, n_clients: u32, threads: usiz
         world: &World::ideal(),
         files: &Files::default(),
         keep: &[],
+        evaluators: &[],
         dir: None,
         seed: 3,
         options: Options {

@@ -54,6 +54,7 @@ use labels::LabelRelease;
 /// When a name is taken.
 pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
     registry.add_folder("users");
+    registry.add_artifact_tables(&[walk_sgd::evaluator::VISITS]);
     registry.add::<Params>()?;
     registry.add::<walk_sgd::Params>()?;
     registry.add_component::<dyn FeatureRelease, features::ClearFeatures>()?;

@@ -35,7 +35,7 @@
 //! `cohort` and `deadline` mean nothing here.
 
 mod chain;
-mod evaluator;
+pub(crate) mod evaluator;
 mod message;
 mod params;
 pub mod theory;
@@ -122,7 +122,7 @@ impl Algorithm for Params {
     }
 
     fn build(&self, facts: &Facts) -> Result<WalkSgd, StrategyError> {
-        let classifier = Classifier::new(&self.model, &Training::default(), &facts.data);
+        let classifier = Classifier::new(&self.model, &Training::default(), &facts.data)?;
         let noise = self.noise.map(|noise| {
             // What one client holds moves its clipped gradient by twice the clip at most.
             Gaussian::new(noise.multiplier * noise.clip, 2.0 * noise.clip, noise.delta, UNIT)

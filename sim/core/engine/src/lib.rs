@@ -112,6 +112,6 @@ pub mod prelude {
     pub use folkmoot_metrics::run_dir::Artifact;
     pub use folkmoot_metrics::{
         Bytes, ClientId, Direction, DropReason, Kind, Ledger, Party, Round, ScoreRow, Sheet, SimSpan, SimTime, Term,
-        Unit,
+        Unit, terms,
     };
 }

@@ -67,7 +67,7 @@ fn named(seen: &Seen) -> Vec<Named> {
 
 /// What links come to between each round and the one before.
 pub(super) fn write(rounds: &[Vec<Named>], sheet: &mut Sheet) {
-    let linked = |directions: fn(&[Named]) -> Vec<Named>| -> Vec<Asked> {
+    let linked = |directions: fn(&[Named]) -> Vec<Named>| -> Vec<Query> {
         let rounds: Vec<Vec<Named>> = rounds.iter().map(|updates| directions(updates)).collect();
         let pairs = rounds
             .windows(2)
@@ -91,22 +91,22 @@ pub(super) fn write(rounds: &[Vec<Named>], sheet: &mut Sheet) {
             scores: &scores,
         };
         guesses.write(&format!("linking_{way}"), None, None, sheet);
-        let known: Vec<&Asked> = asked.iter().filter(|asked| asked.is_same.contains(&true)).collect();
+        let known: Vec<&Query> = asked.iter().filter(|asked| asked.is_same.contains(&true)).collect();
         if !known.is_empty() {
-            let mean = |of: fn(&Asked) -> f64| known.iter().map(|asked| of(asked)).sum::<f64>() / known.len() as f64;
-            sheet.number(format!("linking_{way}_first"), mean(Asked::is_first));
-            sheet.reference(format!("linking_{way}_first"), "chance", mean(Asked::chance));
+            let mean = |of: fn(&Query) -> f64| known.iter().map(|asked| of(asked)).sum::<f64>() / known.len() as f64;
+            sheet.number(format!("linking_{way}_first"), mean(Query::is_first));
+            sheet.reference(format!("linking_{way}_first"), "chance", mean(Query::chance));
         }
     }
 }
 
 /// One update beside those of the round before.
-struct Asked {
+struct Query {
     is_same: Vec<bool>,
     cosines: Vec<f64>,
 }
 
-impl Asked {
+impl Query {
     /// The share of its client among the likeliest.
     fn is_first(&self) -> f64 {
         let most = self.cosines.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -127,8 +127,8 @@ impl Asked {
     }
 }
 
-fn asked(before: &[Named], now: &[Named]) -> Vec<Asked> {
-    let of_update = |(client, direction): &Named| Asked {
+fn asked(before: &[Named], now: &[Named]) -> Vec<Query> {
+    let of_update = |(client, direction): &Named| Query {
         is_same: before.iter().map(|(other, _)| other == client).collect(),
         cosines: before.iter().map(|(_, other)| dot(direction, other)).collect(),
     };

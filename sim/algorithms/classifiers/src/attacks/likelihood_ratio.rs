@@ -2,8 +2,8 @@
 
 use super::loss_threshold::log_sum_exp;
 use super::numbers::{Guesses, count};
-use super::{Attack, Item, Target};
-use crate::classifier::{Asked, Parts};
+use super::{Attack, PoolItem, Target};
+use crate::classifier::{Parts, Query};
 use folkmoot_draws::{Rng, shuffle};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::component;
@@ -67,7 +67,7 @@ impl Attack for LikelihoodRatio {
         let is_member: Vec<bool> = pool.iter().map(|item| item.trains).collect();
         count("lira_others", &is_member, sheet);
         let shadows = self.shadows(target, &pool)?;
-        let signals = target.asked(target.last);
+        let signals = target.queries(target.last);
         let signals: Vec<f64> = signals.iter().zip(&pool).map(signal).collect();
         self.write(&signals, &shadows, &is_member, None, sheet);
         self.write(
@@ -88,7 +88,7 @@ pub(super) struct Shadow {
 }
 
 impl LikelihoodRatio {
-    fn shadows(&self, target: &Target<'_>, pool: &[Item]) -> Result<Vec<Shadow>, StrategyError> {
+    fn shadows(&self, target: &Target<'_>, pool: &[PoolItem]) -> Result<Vec<Shadow>, StrategyError> {
         let one = |number: u32| {
             let stream = |purpose, number: u32| {
                 target
@@ -112,7 +112,7 @@ impl LikelihoodRatio {
                 all.sort_unstable();
                 all.into_iter().map(|(_, trained)| trained)
             });
-            let asked = target.asked(&answering);
+            let asked = target.queries(&answering);
             Ok(Shadow {
                 trained: trained.collect(),
                 signals: asked.iter().zip(pool).map(signal).collect(),
@@ -149,7 +149,7 @@ fn halved(parts: &Parts, second: bool, rng: &mut SimRng) -> Parts {
 }
 
 /// The odds of the item's class.
-fn signal((asked, item): (&Asked, &Item)) -> f64 {
+fn signal((asked, item): (&Query, &PoolItem)) -> f64 {
     let class = item.class as usize;
     let others = asked.logits.iter().enumerate().filter(|(c, _)| *c != class);
     asked.logits[class] - log_sum_exp(others.map(|(_, x)| *x))

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// the classes of each node, and nothing else, guesses which pairs of one client's nodes are
 /// joined.
 ///
-/// Asked about are all pairs that a client knows to be joined, and as many others of the same
+/// Query about are all pairs that a client knows to be joined, and as many others of the same
 /// client, drawn. A pair's score is the distance of its two rows of probabilities, negated: cosine,
 /// Euclidean, correlation, Chebyshev, Bray-Curtis, Canberra and city-block distance and the
 /// Euclidean one squared. Of rows without any variance the correlation is 0; of 0 and 0 the

@@ -1,8 +1,8 @@
 //! Membership by small losses.
 
 use super::numbers::{Guesses, count};
-use super::{Answers, Attack, Item, Reads, Target};
-use crate::classifier::Asked;
+use super::{Answers, Attack, PoolItem, Reads, Target};
+use crate::classifier::Query;
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::component;
 
@@ -32,8 +32,8 @@ impl Attack for LossThreshold {
         let pool = target.pool();
         let is_member: Vec<bool> = pool.iter().map(|item| item.trains).collect();
         let scores = [target.last, target.first].map(|answering| {
-            let asked = target.asked(answering);
-            let of_item = |(asked, item): (&Asked, &Item)| score(&asked.logits, item.class);
+            let asked = target.queries(answering);
+            let of_item = |(asked, item): (&Query, &PoolItem)| score(&asked.logits, item.class);
             asked.iter().zip(&pool).map(of_item).collect()
         });
         write(&is_member, scores, sheet);

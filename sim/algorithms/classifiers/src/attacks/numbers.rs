@@ -9,18 +9,18 @@ const FEWEST_OTHERS: usize = 100;
 /// Of the normal law, beyond which lie 2.5 %.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// Guesses of an attacker: the more of a score, the surer.
-pub(super) struct Guesses<'a> {
-    pub(super) is_one: &'a [bool],
-    /// What the attacker thinks.
-    pub(super) scores: &'a [f64],
+/// Guesses of an attacker: the higher a score, the surer.
+pub struct Guesses<'a> {
+    /// Whether the guess should be yes.
+    pub is_one: &'a [bool],
+    pub scores: &'a [f64],
 }
 
 impl Guesses<'_> {
     /// Writes `NAME_auc` and `NAME_found` down, under a label or as what was reached, and
     /// `NAME_advantage` where the attacker says yes above a bound: one that was fixed before, never
     /// chosen by looking.
-    pub(super) fn write(&self, name: &str, bound: Option<f64>, label: Option<&str>, sheet: &mut Sheet) {
+    pub fn write(&self, name: &str, bound: Option<f64>, label: Option<&str>, sheet: &mut Sheet) {
         let mut number = |what: &str, value: f64| match label {
             None => sheet.number(format!("{name}_{what}"), value),
             Some(label) => sheet.reference(format!("{name}_{what}"), label, value),

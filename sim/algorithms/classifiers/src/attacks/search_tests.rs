@@ -35,7 +35,7 @@ fn path(encoder: Chosen<dyn GraphLayers>, layers: u32, head_layers: u32) -> (Cla
         ..Model::default()
     };
     let facts = Facts::new(Inputs::Features, Split::All, &source).unwrap();
-    let classifier = Classifier::new(&model, &Training::default(), &facts);
+    let classifier = Classifier::new(&model, &Training::default(), &facts).unwrap();
     let held = classifier.share(Split::All, &source).unwrap();
     (classifier, held)
 }

@@ -12,16 +12,16 @@ use std::sync::Arc;
 /// The items of one client that train, validate and test, each ascending.
 pub(crate) type Parts = [Vec<u32>; 3];
 
-/// A labelled item, and what a model says of it.
-pub(crate) struct Asked {
+/// A labelled item, and the answer of a model to it.
+pub struct Query {
     /// A graph's place in its set, or a node.
-    pub(crate) item: u32,
+    pub item: u32,
     /// 0 where no classes are learned.
-    pub(crate) class: u32,
+    pub class: u32,
     /// Shape `(n_classes,)`; of numbers the answers in their own unit.
-    pub(crate) logits: Vec<f64>,
+    pub logits: Vec<f64>,
     /// Labels 0 and 1, or numbers in their own unit, NaN where unknown; empty for classes.
-    pub(crate) truth: Vec<f64>,
+    pub truth: Vec<f64>,
 }
 
 impl Classifier {
@@ -58,15 +58,15 @@ impl Classifier {
     /// What a model says of every item of a client that is in some part, by ascending item. `items`
     /// are all that the client holds, in the order of its shard: a node is asked about as the
     /// client sees it, with the edges that the client knows.
-    pub(crate) fn asked(&self, shard: &Shard, items: &[u32], parameters: &[f32]) -> Vec<Asked> {
+    pub(crate) fn asked(&self, shard: &Shard, items: &[u32], parameters: &[f32]) -> Vec<Query> {
         let width = self.network.n_classes();
-        let of_view = |view: View<'_>, items: &[u32], class: &dyn Fn(usize) -> u32| -> Vec<Asked> {
+        let of_view = |view: View<'_>, items: &[u32], class: &dyn Fn(usize) -> u32| -> Vec<Query> {
             let logits: Vec<f32> = Tape::with_own(|tape| {
                 tape.load(self.network.layout(), parameters);
                 let logits = self.network.logits(tape, view.batch, None);
                 tape.value(logits).to_vec()
             });
-            let one = |row: usize| Asked {
+            let one = |row: usize| Query {
                 item: items[row],
                 class: class(row),
                 logits: self.in_own_unit(&logits[row * width..][..width]).collect(),
@@ -75,7 +75,7 @@ impl Classifier {
             // Behind the nodes that a client holds there may be others.
             view.rows().take_while(|row| *row < items.len()).map(one).collect()
         };
-        let mut all: Vec<Asked> = match shard.kind() {
+        let mut all: Vec<Query> = match shard.kind() {
             Kind::Graphs {
                 items, classes, parts, ..
             } => {
@@ -150,7 +150,7 @@ mod tests {
         let partition = Arc::new(Partition::from_shards(shards).unwrap());
         let source = Source::new(&dataset, &partition, Streams::new(4));
         let facts = Facts::new(Inputs::Features, Split::All, &source).unwrap();
-        let classifier = Classifier::new(&Model::default(), &Training::default(), &facts);
+        let classifier = Classifier::new(&Model::default(), &Training::default(), &facts).unwrap();
         let (train, validation) = (0.2, 0.4);
         let refused = classifier.divided(Split::Shares { train, validation }, &source);
         assert!(refused.err().unwrap().to_string().contains("set split: Common()"));

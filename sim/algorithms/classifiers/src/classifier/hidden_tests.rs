@@ -32,7 +32,7 @@ fn one_client(training: Training) -> (Classifier, Arc<Held>, Vec<f32>) {
         ..Params::default()
     };
     let facts = params.facts(&source).unwrap();
-    let classifier = Classifier::new(&Model::default(), &training, &facts);
+    let classifier = Classifier::new(&Model::default(), &training, &facts).unwrap();
     let held = classifier.share(params.split, &source).unwrap();
     let model = classifier
         .network()

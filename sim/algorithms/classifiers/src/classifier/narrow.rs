@@ -124,7 +124,7 @@ mod tests {
         let partition = Arc::new(spec.partition(&dataset, &mut Streams::new(1).global(TEST)).unwrap());
         let source = Source::new(&dataset, &partition, Streams::new(3));
         let facts = Facts::new(Inputs::Features, Split::All, &source).unwrap();
-        let classifier = Classifier::new(model, training, &facts);
+        let classifier = Classifier::new(model, training, &facts).unwrap();
         let held = classifier.share(Split::All, &source).unwrap();
         (classifier, held.shards().to_vec())
     }

@@ -54,7 +54,7 @@ fn ring(model: &Model, task: Task) -> (Classifier, Arc<super::Held>) {
     let partition = Arc::new(spec.partition(&dataset, &mut rng).unwrap());
     let source = Source::new(&dataset, &partition, Streams::new(3));
     let facts = Facts::new(Inputs::Features, Split::All, &source).unwrap();
-    let classifier = Classifier::new(model, &Training::default(), &facts);
+    let classifier = Classifier::new(model, &Training::default(), &facts).unwrap();
     assert_eq!(classifier.task(), task);
     let held = classifier.share(Split::All, &source).unwrap();
     (classifier, held)

@@ -117,7 +117,7 @@ mod tests {
         let source = Source::new(dataset, partition, Streams::new(5));
         let facts = Facts::new(Inputs::Features, Split::All, &source).unwrap();
         let facts = facts.with(Target::Classes, scale, &source);
-        let classifier = Classifier::new(&Model::default(), &Training::default(), &facts);
+        let classifier = Classifier::new(&Model::default(), &Training::default(), &facts).unwrap();
         let held = classifier.share(Split::All, &source).unwrap();
         (classifier, held)
     }
@@ -280,7 +280,7 @@ mod tests {
         let partition = divided(&dataset, &PartitionSpec::Iid { n_clients: 4 });
         let all = Source::new(&dataset, &partition, Streams::new(5));
         let facts = Facts::new(Inputs::Features, Split::All, &all).unwrap();
-        let classifier = Classifier::new(&Model::default(), &Training::default(), &facts);
+        let classifier = Classifier::new(&Model::default(), &Training::default(), &facts).unwrap();
         let n_items = |source: &Source<'_>| -> Vec<usize> {
             let held = classifier.share(Split::All, source).unwrap();
             held.shards().iter().map(|shard| shard.n_train()).collect()

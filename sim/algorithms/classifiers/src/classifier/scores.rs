@@ -1,6 +1,7 @@
 //! What a model is worth: on all clients' items together, and in the mean over clients.
 
 use super::data::{Part, Shard, View};
+use super::loss::{Loss, OfTask, Truths};
 use super::measures::{Answers, mean};
 use super::{Classifier, Held, Task};
 use folkmoot_engine::prelude::*;
@@ -368,7 +369,7 @@ impl Classifier {
                 }
             };
             asked = Some((view.batch, [logits, shares]));
-            let loss = self.task.loss(tape, logits, view);
+            let loss = OfTask {}.loss(tape, logits, Truths::of(self.task, view));
             let width = self.network.n_classes();
             let mut answers = Answers {
                 n,

@@ -1,6 +1,7 @@
 //! The settings of a classifier and of its training, as cards write them.
 
 use super::graph_layers::GraphLayers;
+use super::loss::Loss;
 use folkmoot_learning::layers::Readout;
 use folkmoot_learning::{Adam, Decay, Optimiser, Sgd};
 use folkmoot_parts::{Broken, Chosen, Rules, component};
@@ -205,6 +206,8 @@ pub struct Training {
     /// Weight decay (L2); decoupled with `AdamW`.
     #[component(default = 0.0, at_least = 0, f32)]
     pub weight_decay: f64,
+    /// Training loss. Attackers that search for inputs by gradients assume `OfTask`.
+    pub loss: Chosen<dyn Loss>,
     /// FedProx's mu: `mu / 2 ‖w − w_global‖²` is added to the loss (Li et al. 2020, equation 2).
     #[component(default = 0.0, at_least = 0, f32, alias = "proximal")]
     pub fedprox_mu: f64,
@@ -374,6 +377,7 @@ mod tests {
             learning_rate: 1e-60,
             weight_decay: -1.0,
             fedprox_mu: f64::INFINITY,
+            ..Training::default()
         };
         let split = Split::Shares {
             train: 0.0,

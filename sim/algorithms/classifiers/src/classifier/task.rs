@@ -1,16 +1,15 @@
 //! Prediction tasks: one class, several labels or numbers per item, as the data set has them.
 
-use super::data::{View, refuse};
+use super::data::refuse;
 use super::{Split, Target};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Labels, Targets, TaskLabels};
-use folkmoot_learning::{Tape, Var};
 use folkmoot_scenarios::algorithm::Source;
 use serde::Serialize;
 
 /// Prediction task. It follows from the data set; classes go before labels, labels before numbers.
 ///
-/// | data | task | outputs | loss, a mean |
+/// | data | task | outputs | loss, a mean, if a card names no other |
 /// |---|---|---|---|
 /// | one class per item | `Classes` | a logit per class | softmax cross entropy over items |
 /// | several classes per node; binary tasks, some missing | `Labels` | a logit per label | binary cross entropy over known labels |
@@ -58,15 +57,6 @@ impl Task {
             Task::Classes => dataset.n_classes,
             Task::Labels => tasks(dataset).map_or(dataset.n_classes, TaskLabels::n_tasks),
             Task::Numbers => targets(dataset).map_or(0, |targets| targets.names().len()),
-        }
-    }
-
-    /// The mean loss of the network's outputs for a view.
-    pub(super) fn loss<'g>(self, tape: &mut Tape<'g>, outputs: Var, view: View<'g>) -> Var {
-        match self {
-            Task::Classes => tape.cross_entropy(outputs, &view.truth.classes, view.mask),
-            Task::Labels => tape.logistic_loss(outputs, &view.truth.values, Some(view.known)),
-            Task::Numbers => tape.mean_squared_error(outputs, &view.truth.values, Some(view.known)),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Classifier;
 use super::data::{Kind, Part, Shard, View};
+use super::loss::Truths;
 use super::task::Truth;
 use folkmoot_draws::shuffle;
 use folkmoot_engine::prelude::*;
@@ -311,14 +312,14 @@ impl Classifier {
 
     /// The gradient of the loss on `view`, on a tape that holds the model alone.
     pub(super) fn backward<'g>(
-        &self,
+        &'g self,
         view: View<'g>,
         contrast: Option<Contrast<'_>>,
         tape: &mut Tape<'g>,
         rng: &mut SimRng,
     ) {
         let (rows, logits) = self.network.rows_and_logits(tape, view.batch, Some(rng));
-        let mut loss = self.task.loss(tape, logits, view);
+        let mut loss = self.training.loss.loss(tape, logits, Truths::of(self.task, view));
         if let Some(contrast) = contrast {
             let term = self.contrast(view, contrast, rows, tape);
             loss = tape.add_scaled(loss, contrast.weight, term);
@@ -363,7 +364,7 @@ impl Classifier {
     }
 
     /// One step on what the tape holds.
-    fn step<'g>(&self, view: View<'g>, way: Way<'_>, tape: &mut Tape<'g>, moments: &mut Moments, rng: &mut SimRng) {
+    fn step<'g>(&'g self, view: View<'g>, way: Way<'_>, tape: &mut Tape<'g>, moments: &mut Moments, rng: &mut SimRng) {
         self.backward(view, way.course.contrast, tape, rng);
         if let Some((strength, place)) = way.pull {
             tape.add_proximal(strength, place);

@@ -5,7 +5,6 @@ use super::{Federated, Local, N_HITS, N_ITEMS};
 use crate::classifier::{Held, Shard};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::records::OWN_ACCURACY;
-use folkmoot_metrics::term::{Answering, Asked, Weighed};
 use folkmoot_metrics::{ClientScoreRow, Spread};
 use folkmoot_rounds::{COUNTERS, OwnModel, RoundEnd, RoundEvaluator};
 use std::borrow::Cow;
@@ -13,39 +12,16 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 /// Of every method, and of whoever gives each client a model of its own.
-pub const TERMS: &[Term] = &[
-    share(
-        "cohort_accuracy",
-        "Accuracy of those who train",
+pub const TERMS: &[Term] = terms! {
+    "cohort_accuracy", "Accuracy of those who train", Number [fraction, higher, scored(Trained, All, Items)]:
         "Share of the test items of this round's clients whose class their own model predicts, where they have just trained; counted at the \
-         clients, and never sent.",
-    )
-    .higher()
-    .scored(Answering::Trained, Asked::All, Weighed::Items),
-    OWN_ACCURACY,
-    Term::new(
-        "models_at_server",
-        "Models at the server",
-        Unit::Number,
-        "How many different models the server has for single clients: the number of clusters where these share one.",
-        "",
-    )
-    .from(0.0),
-    Term::new(
-        "own_loss",
-        "Loss of own models",
-        Unit::Number,
-        "Mean cross entropy of the model that a client answers with on its own items, the mean over clients for whom it is finite.",
-        "",
-    )
-    .from(0.0)
-    .lower()
-    .scored(Answering::Own, Asked::Own, Weighed::Clients),
-];
-
-const fn share(name: &'static str, words: &'static str, about: &'static str) -> Term {
-    Term::new(name, words, Unit::Number, about, "").from(0.0).up_to(1.0)
-}
+         clients, and never sent.";
+    = OWN_ACCURACY;
+    "models_at_server", "Models at the server", Number [from(0.0)]:
+        "How many different models the server has for single clients: the number of clusters where these share one.";
+    "own_loss", "Loss of own models", Number [from(0.0), lower, scored(Own, Own, Clients)]:
+        "Mean cross entropy of the model that a client answers with on its own items, the mean over clients for whom it is finite.";
+};
 
 /// Scores of the server's model and of each client's own, on what all clients hold.
 pub(super) struct Own(pub(super) Arc<Held>);

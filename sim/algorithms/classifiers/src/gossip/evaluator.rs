@@ -7,12 +7,28 @@ use super::{Client, Gossip, Method};
 use crate::classifier::{Held, Part, Shard};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::Spread;
-use folkmoot_metrics::artifacts::LINKS;
+use folkmoot_metrics::artifacts::{ArtifactTable, WHOLE};
 use folkmoot_metrics::key::score_name;
+use folkmoot_metrics::table::column;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
+
+/// What each link between clients carried.
+pub(crate) const LINKS: ArtifactTable = ArtifactTable {
+    file: "links.csv",
+    columns: &[
+        column("from", WHOLE, "The client that sent."),
+        column("to", WHOLE, "The client that received."),
+        column("models", WHOLE, "Models that arrived."),
+        column(
+            "payload_bytes",
+            WHOLE,
+            "Bytes of what arrived, without headers and retries.",
+        ),
+    ],
+};
 
 /// Over so many rounds at most the speed of links that change is worked out.
 const GRAPHS: u32 = 100;

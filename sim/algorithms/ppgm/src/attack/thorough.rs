@@ -5,12 +5,12 @@ use super::linkage;
 use super::messages::{Overheard, Seen, share, views};
 use crate::options::{Attack, Inferred, Intercept, Thorough};
 use crate::pairs::Deployed;
+use crate::tables::{ATTACKS, OVERHEARD, OVERHEARD_COLUMNS};
 use crate::view::View;
 use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Pair, Properties};
 use folkmoot_metrics::MetricKey;
-use folkmoot_metrics::artifacts::{ATTACKS, OVERHEARD, OVERHEARD_COLUMNS};
 use folkmoot_metrics::npy::npy_f32;
 use folkmoot_scores::inference::{Known, first_best, macro_auc};
 

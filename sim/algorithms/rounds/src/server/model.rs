@@ -6,10 +6,10 @@ use super::super::private::factor;
 use super::super::{Aggregation, Exchange, Memory, Rounds, ServerMoments, SidePayload, Trainer, Update, Updates};
 use super::seen::Seen;
 use super::{EMPTY, REFUSED};
+use crate::evaluator::REFUSED_UPDATES;
 use crate::packed::{Packed, first_not_finite};
 use folkmoot_codecs::Damaged;
 use folkmoot_engine::prelude::*;
-use folkmoot_metrics::artifacts::REFUSED_UPDATES;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

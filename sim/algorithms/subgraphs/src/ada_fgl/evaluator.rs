@@ -7,7 +7,7 @@ use folkmoot_classifiers::classifier::{Accuracy, Held, Nodes, Part};
 use folkmoot_classifiers::federated::{Federated, conclude_own};
 use folkmoot_draws::Purpose;
 use folkmoot_engine::prelude::*;
-use folkmoot_metrics::{Answering, Asked, ClientScoreRow, Spread, Weighed};
+use folkmoot_metrics::{ClientScoreRow, Spread};
 use folkmoot_rounds::{RoundEnd, RoundEvaluator};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -16,34 +16,16 @@ const SECOND: Purpose = Purpose(*b"ada-2nd ");
 const LI: &str = "Li et al., ICDE 2024";
 
 /// Of the second step.
-pub(super) const TERMS: &[Term] = &[
-    Term::new(
-        "homophily",
-        "Homophily of labels",
-        Unit::Number,
+pub(super) const TERMS: &[Term] = terms! {
+    "homophily", "Homophily of labels", Number [fraction]:
         "Fraction of a client's hidden training labels predicted correctly by label propagation from the others, mean over clients.",
-        LI,
-    )
-    .from(0.0)
-    .up_to(1.0),
-    Term::new(
-        "alike_degree",
-        "Similar nodes",
-        Unit::Number,
+        LI;
+    "alike_degree", "Similar nodes", Number [from(0.0)]:
         "Nodes of the same client linked to a node by similar predictions of the global model, mean over all nodes.",
-        LI,
-    )
-    .from(0.0),
-    Term::new(
-        "own_gain",
-        "Gain of the second step",
-        Unit::Number,
-        "Accuracy of a client's personalised model minus that of the global model on the same items, mean over clients.",
-        "",
-    )
-    .higher()
-    .scored(Answering::Own, Asked::Own, Weighed::Clients),
-];
+        LI;
+    "own_gain", "Gain of the second step", Number [higher, scored(Own, Own, Clients)]:
+        "Accuracy of a client's personalised model minus that of the global model on the same items, mean over clients.";
+};
 
 /// Scores of both steps.
 pub(super) struct Second {

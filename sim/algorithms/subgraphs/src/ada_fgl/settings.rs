@@ -16,7 +16,8 @@ use folkmoot_rounds::Protocol;
 pub struct Params {
     /// Network of the global model.
     pub model: Model,
-    /// Local training: epochs, batch size, optimiser.
+    /// Local training in the first step: epochs, batch size, optimiser. The second step learns by the
+    /// paper's losses.
     pub training: Training,
     /// Node features.
     pub inputs: Inputs,

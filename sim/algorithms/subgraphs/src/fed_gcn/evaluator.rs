@@ -8,55 +8,25 @@ use folkmoot_rounds::{RoundEnd, RoundEvaluator};
 
 const YAO: &str = "Yao et al., NeurIPS 2023";
 
-pub(super) const TERMS: &[Term] = &[
-    Term::new(
-        "exchange_bytes",
-        "Bytes exchanged before training",
-        Unit::Bytes,
+pub(super) const TERMS: &[Term] = terms! {
+    "exchange_bytes", "Bytes exchanged before training", Bytes [from(0.0), lower]:
         "Payload bytes sent in the first round, which exchanges data and trains nothing; compared with the paper's formula.",
-        YAO,
-    )
-    .from(0.0)
-    .lower(),
-    count("cut_edges", "Cut edges", "Edges between nodes of two clients.", ""),
-    count(
-        "one_hop_rows",
-        "Rows of one hop",
+        YAO;
+    "cut_edges", "Cut edges", Number [from(0.0)]:
+        "Edges between nodes of two clients.";
+    "one_hop_rows", "Rows of one hop", Number [from(0.0)]:
         "Number of partial sums: over all nodes, the clients that hold a neighbour, as the paper's code counts them.",
-        YAO,
-    ),
-    count(
-        "two_hop_rows",
-        "Rows of two hops",
+        YAO;
+    "two_hop_rows", "Rows of two hops", Number [from(0.0)]:
         "Rows of one hop plus, over clients, the adjacent nodes of other clients.",
-        YAO,
-    ),
-    count(
-        "shown_to_server",
-        "Nodes revealed to the server",
-        "Nodes whose features the server receives: a client's partial sum over this node alone, or raw features.",
-        "",
-    )
-    .lower(),
-    count(
-        "shown_to_clients",
-        "Nodes revealed to clients",
-        "Nodes whose features another client can recover from received sums minus its own data, or receives as raw features.",
-        "",
-    )
-    .lower(),
-    count(
-        "unanswered_clients",
-        "Clients without an answer",
-        "Clients that did not complete the exchange and train on their cut graph.",
-        "",
-    )
-    .lower(),
-];
-
-const fn count(name: &'static str, words: &'static str, about: &'static str, source: &'static str) -> Term {
-    Term::new(name, words, Unit::Number, about, source).from(0.0)
-}
+        YAO;
+    "shown_to_server", "Nodes revealed to the server", Number [from(0.0), lower]:
+        "Nodes whose features the server receives: a client's partial sum over this node alone, or raw features.";
+    "shown_to_clients", "Nodes revealed to clients", Number [from(0.0), lower]:
+        "Nodes whose features another client can recover from received sums minus its own data, or receives as raw features.";
+    "unanswered_clients", "Clients without an answer", Number [from(0.0), lower]:
+        "Clients that did not complete the exchange and train on their cut graph.";
+};
 
 /// Scores of the server's model on what clients know after the exchange, and what that came to.
 pub(super) struct Worth {

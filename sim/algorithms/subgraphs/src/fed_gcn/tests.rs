@@ -108,7 +108,7 @@ fn exchanged(
     let kept = replay::kept(rounds.trainer(), &parts);
     let task = FedGcn {
         plan: rounds.trainer().plan,
-        classifier: Classifier::new(&params.model, &params.training, &facts.data),
+        classifier: Classifier::new(&params.model, &params.training, &facts.data).unwrap(),
         encoder: params.model.encoder.clone(),
         cut: Arc::clone(&facts.cut),
         codec: params.codec.clone(),

@@ -6,88 +6,36 @@ use super::told::Told;
 use super::{FedSage, Generators};
 use folkmoot_classifiers::classifier::{Accuracy, Held, Shard};
 use folkmoot_engine::prelude::*;
-use folkmoot_metrics::term::{Answering, Asked, Weighed};
 use folkmoot_rounds::message::Extra;
 use folkmoot_rounds::{RoundEnd, RoundEvaluator};
 use std::sync::Arc;
 
 const ZHANG: &str = "Zhang et al., NeurIPS 2021";
 
-pub(super) const TERMS: &[Term] = &[
-    Term::new(
-        "whole_accuracy",
-        "Accuracy on the whole graph",
-        Unit::Number,
+pub(super) const TERMS: &[Term] = terms! {
+    "whole_accuracy", "Accuracy on the whole graph", Number [fraction, higher, scored(Server, Whole, Items)]:
         "Fraction of all clients' items classified correctly by the server's model with all edges and no generated neighbours, as in the paper.",
-        ZHANG,
-    )
-    .from(0.0)
-    .up_to(1.0)
-    .higher()
-    .scored(Answering::Server, Asked::Whole, Weighed::Items),
-    Term::new(
-        "generator_bytes",
-        "Bytes of generators",
-        Unit::Bytes,
+        ZHANG;
+    "generator_bytes", "Bytes of generators", Bytes [from(0.0), lower]:
         "Payload bytes of generators, embeddings and gradients before classifier training; compared with the formula if sizes do not depend on values.",
-        ZHANG,
-    )
-    .from(0.0)
-    .lower(),
-    count(
-        "generator_parameters",
-        "Parameters of a generator",
-        "Parameters of the feature decoder, which each generator message carries.",
-    )
-    .lower(),
-    Term::new(
-        "generator_times_model",
-        "Generator over model",
-        Unit::Number,
-        "Ratio of the generator's parameter count to that of the classifier.",
-        "",
-    )
-    .from(0.0)
-    .lower(),
-    count("cut_edges", "Cut edges", "Edges between nodes of two clients."),
-    count("made_neighbours", "Generated neighbours", "Neighbours generated at all clients."),
-    Term::new(
-        "predicted_missing",
-        "Predicted missing neighbours",
-        Unit::Number,
-        "Predicted number of missing neighbours per node, mean over nodes that are not hidden; compared with the true number.",
-        "",
-    )
-    .from(0.0),
-    Term::new(
-        "generator_loss",
-        "Loss of generators",
-        Unit::Number,
-        "Local loss of a generator in its last step, mean over clients; compared with the last step before federated training.",
-        "",
-    )
-    .from(0.0)
-    .lower(),
-    Term::new(
-        "feature_error",
-        "Error of generated features",
-        Unit::Number,
-        "Mean squared error between a generated neighbour's features and the nearest hidden neighbour's, over training nodes; compared with the client's mean features.",
-        "",
-    )
-    .from(0.0)
-    .lower(),
-    count(
-        "unanswered_clients",
-        "Clients without an answer",
-        "Clients that did not complete the exchange and train on their cut graph.",
-    )
-    .lower(),
-];
-
-const fn count(name: &'static str, words: &'static str, about: &'static str) -> Term {
-    Term::new(name, words, Unit::Number, about, "").from(0.0)
-}
+        ZHANG;
+    "generator_parameters", "Parameters of a generator", Number [from(0.0), lower]:
+        "Parameters of the feature decoder, which each generator message carries.";
+    "generator_times_model", "Generator over model", Number [from(0.0), lower]:
+        "Ratio of the generator's parameter count to that of the classifier.";
+    "cut_edges", "Cut edges", Number [from(0.0)]:
+        "Edges between nodes of two clients.";
+    "made_neighbours", "Generated neighbours", Number [from(0.0)]:
+        "Neighbours generated at all clients.";
+    "predicted_missing", "Predicted missing neighbours", Number [from(0.0)]:
+        "Predicted number of missing neighbours per node, mean over nodes that are not hidden; compared with the true number.";
+    "generator_loss", "Loss of generators", Number [from(0.0), lower]:
+        "Local loss of a generator in its last step, mean over clients; compared with the last step before federated training.";
+    "feature_error", "Error of generated features", Number [from(0.0), lower]:
+        "Mean squared error between a generated neighbour's features and the nearest hidden neighbour's, over training nodes; compared with the client's mean features.";
+    "unanswered_clients", "Clients without an answer", Number [from(0.0), lower]:
+        "Clients that did not complete the exchange and train on their cut graph.";
+};
 
 /// Scores of the server's model, and numbers of generators.
 pub(super) struct Worth {

@@ -25,7 +25,8 @@ pub struct Params {
     /// Network trained by all clients.
     #[component(default = Model { encoder: Chosen::new(Sage {}), hidden: 64, dropout: 0.5, ..Model::default() })]
     pub model: Model,
-    /// Local training: epochs, batch size, optimiser.
+    /// Local training: epochs, batch size, optimiser. Generators learn by the paper's losses,
+    /// whatever `loss` is.
     #[component(default = Training { optimiser: LocalOptimiser::Adam, epochs: 1, learning_rate: 0.001, batch_size: Some(32), ..Training::default() })]
     pub training: Training,
     /// Node features.

@@ -5,9 +5,21 @@ use super::theory::{communicability, epsilon, pairwise_loss};
 use super::{Chain, WalkSgd, counter};
 use folkmoot_classifiers::classifier::{Held, Score};
 use folkmoot_engine::prelude::*;
-use folkmoot_metrics::artifacts::VISITS;
+use folkmoot_metrics::artifacts::{ArtifactTable, FLOAT, WHOLE};
+use folkmoot_metrics::table::column;
 use std::fmt::Write;
 use std::sync::Arc;
+
+/// Where models that walk have been.
+pub(crate) const VISITS: ArtifactTable = ArtifactTable {
+    file: "visits.csv",
+    columns: &[
+        column("client", WHOLE, "The client."),
+        column("visits", WHOLE, "Steps that models took there."),
+        column("gradients", WHOLE, "Gradients that it gave them."),
+        column("share_meant", FLOAT, "Its share of all visits as the chain means it."),
+    ],
+};
 
 /// Of more clients the matrix of theory is not made: its work grows with their cube.
 const MAX_CLIENTS: usize = 400;
@@ -15,103 +27,34 @@ const MAX_CLIENTS: usize = 400;
 const CYFFERS: &str = "Cyffers, Bellet & Upadhyay, ICML 2024";
 
 /// Of [`WalkSgd`].
-pub(super) const TERMS: &[Term] = &[
-    Term::new(
-        "visit_distance",
-        "Distance from the stationary distribution",
-        Unit::Share,
-        "Total variation distance between the visit frequencies and the stationary distribution of the chain.",
-        "",
-    )
-    .lower(),
-    Term::new(
-        "longest_stay",
-        "Longest stay",
-        Unit::Count,
-        "Maximum number of consecutive steps of a walk at one client; large values indicate entrapment.",
-        "",
-    )
-    .lower(),
-    Term::new(
-        "visited_share",
-        "Clients visited",
-        Unit::Share,
-        "Fraction of clients visited by at least one walk.",
-        "",
-    )
-    .higher(),
-    Term::new(
-        "near_epsilon",
-        "Epsilon of a neighbour",
-        Unit::Number,
+pub(super) const TERMS: &[Term] = terms! {
+    "visit_distance", "Distance from the stationary distribution", Share [lower]:
+        "Total variation distance between the visit frequencies and the stationary distribution of the chain.";
+    "longest_stay", "Longest stay", Count [lower]:
+        "Maximum number of consecutive steps of a walk at one client; large values indicate entrapment.";
+    "visited_share", "Clients visited", Share [higher]:
+        "Fraction of clients visited by at least one walk.";
+    "near_epsilon", "Epsilon of a neighbour", Number [from(0.0), lower]:
         "Theoretical maximum over neighbours of the epsilon towards a client that sees the passing models.",
-        CYFFERS,
-    )
-    .from(0.0)
-    .lower(),
-    Term::new(
-        "pair_epsilon",
-        "Epsilon of a pair",
-        Unit::Number,
+        CYFFERS;
+    "pair_epsilon", "Epsilon of a pair", Number [from(0.0), lower]:
         "Theoretical epsilon between two clients, mean over all pairs.",
-        CYFFERS,
-    )
-    .from(0.0)
-    .lower(),
-    Term::new(
-        "stays",
-        "Stays",
-        Unit::Count,
-        "Steps after which a walk stayed at its client.",
-        "",
-    ),
-    Term::new(
-        "jumps",
-        "Jumps",
-        Unit::Count,
-        "Jumps of walks; each takes one or more messages.",
-        "",
-    ),
-    Term::new(
-        "redirected_tokens",
-        "Redirected tokens",
-        Unit::Count,
-        "Tokens that returned because the receiver was offline or the link lost them.",
-        "",
-    ),
-    Term::new(
-        "idle_visits",
-        "Idle visits",
-        Unit::Count,
-        "Visits to clients whose gradients were used up.",
-        "",
-    ),
-    Term::new(
-        "stopped_tokens",
-        "Walks ended early",
-        Unit::Count,
-        "Walks ended by a client with used-up gradients, or by a diverged model that the codec cannot encode.",
-        "",
-    )
-    .lower(),
-    Term::new(
-        "compression",
-        "Compression of models",
-        Unit::Number,
-        "Uncompressed size of models over encoded size; other message fields count as encoded.",
-        "",
-    )
-    .from(0.0)
-    .higher(),
-    Term::new(
-        "lost_tokens",
-        "Walks lost",
-        Unit::Count,
-        "Walks whose holder dropped out before forwarding the model.",
-        "",
-    )
-    .lower(),
-];
+        CYFFERS;
+    "stays", "Stays", Count []:
+        "Steps after which a walk stayed at its client.";
+    "jumps", "Jumps", Count []:
+        "Jumps of walks; each takes one or more messages.";
+    "redirected_tokens", "Redirected tokens", Count []:
+        "Tokens that returned because the receiver was offline or the link lost them.";
+    "idle_visits", "Idle visits", Count []:
+        "Visits to clients whose gradients were used up.";
+    "stopped_tokens", "Walks ended early", Count [lower]:
+        "Walks ended by a client with used-up gradients, or by a diverged model that the codec cannot encode.";
+    "compression", "Compression of models", Number [from(0.0), higher]:
+        "Uncompressed size of models over encoded size; other message fields count as encoded.";
+    "lost_tokens", "Walks lost", Count [lower]:
+        "Walks whose holder dropped out before forwarding the model.";
+};
 
 pub(super) struct Watch(pub(super) Arc<Held>);
 
