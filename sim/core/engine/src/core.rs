@@ -11,6 +11,7 @@ use crate::event::{Content, Entry, Envelope, Outgoing};
 use crate::fault::Fault;
 use crate::ground::Env;
 use crate::job::{Helpers, Job, JobContext, SharedJob};
+use crate::link::Tcp;
 use crate::patience::Progress;
 use crate::privacy::Prices;
 use crate::queue::{EventKey, QueuedEvent};
@@ -18,7 +19,7 @@ use crate::shared::{Form, Table};
 use crate::shares::Shares;
 use crate::strategy::{Absence, Letter, Strategy};
 use crate::trace::Notes;
-use crate::world::{AccessRates, Link};
+use crate::world::{AccessRates, Link, Sharing};
 use folkmoot_draws::{Purpose, StreamName};
 use folkmoot_metrics::trace::{Fate, Message, What};
 use folkmoot_metrics::{ByRound, Bytes, Direction, DropReason, Ledger, Party, Round, SimSpan, SimTime};
@@ -41,6 +42,8 @@ pub(crate) struct Account {
     /// The world's, whatever checkpoint the account comes from.
     #[serde(skip)]
     pub(crate) rates: AccessRates,
+    /// Connections and shared links, if the network has such.
+    pub(crate) tcp: Option<Box<Tcp>>,
     pub(crate) uplink_bytes: u64,
     pub(crate) downlink_bytes: u64,
     pub(crate) peer_bytes: u64,
@@ -285,7 +288,8 @@ impl<S: Strategy> Core<S> {
         }
         let (seq, kind) = (next_seq(account)?, letter.kind());
         let payload = letter.payload_len();
-        let size = Bytes(payload + u64::from(env.world.header_bytes));
+        let header = env.header(payload);
+        let size = Bytes(payload + header);
         let name = StreamName::new(env.ground.streams, Purpose(*b"network "), from, round, u64::from(seq));
         let verdict = env.world.network.verdict(Link { from, to }, size, name);
         let attempts = u64::from(verdict.attempts);
@@ -295,7 +299,7 @@ impl<S: Strategy> Core<S> {
         cell.sent += 1;
         cell.retried += attempts - 1;
         cell.payload_bytes += payload * attempts;
-        cell.header_bytes += u64::from(env.world.header_bytes) * attempts;
+        cell.header_bytes += header * attempts;
         match direction {
             Direction::Uplink => account.uplink_bytes += size.0 * attempts,
             Direction::Peer => account.peer_bytes += size.0 * attempts,
@@ -305,9 +309,17 @@ impl<S: Strategy> Core<S> {
         // Every transmission occupies the sender's access link; repetitions are taken to follow at
         // once.
         let occupying = Bytes(size.0.saturating_mul(attempts));
-        let departs = account.rates.up.through(now.max(account.up_free), occupying);
-        account.up_free = departs;
-        let due = departs + verdict.after;
+        let is_shared = env.transport.sharing == Sharing::Fair && direction != Direction::Peer && verdict.arrives;
+        let departs = match is_shared {
+            true => now,
+            false => account.rates.up.through(now.max(account.up_free), occupying),
+        };
+        account.up_free = departs.max(account.up_free);
+        let mut after = verdict.after;
+        if direction == Direction::Uplink && verdict.arrives {
+            after += account.pauses(env, direction, now, size);
+        }
+        let due = departs + after;
         if self.notes.is_some() {
             let kind = kind as u32;
             let message = Message { from, seq, to, kind };
@@ -315,14 +327,24 @@ impl<S: Strategy> Core<S> {
         }
         match verdict.arrives {
             true => {
-                let arrives = due.max(now + env.lookahead);
-                self.progress.waits(now, arrives);
                 let envelope = Envelope {
                     sent_at: now,
                     linked: false,
                     note,
                     letter,
                 };
+                if is_shared && from == Party::Server {
+                    self.leave(
+                        env,
+                        account,
+                        (EventKey::new(now, from.index(), seq), to, round),
+                        after,
+                        envelope,
+                    );
+                    return Ok(());
+                }
+                let arrives = due.max(now + env.lookahead);
+                self.progress.waits(now, arrives);
                 let entry = Entry {
                     round,
                     content: Content::Message(envelope),

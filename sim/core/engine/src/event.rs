@@ -3,7 +3,7 @@
 use crate::job::Job;
 use crate::queue::EventKey;
 use crate::strategy::{Letter, Strategy, TimerId};
-use folkmoot_metrics::{DropReason, Party, Round, SimTime};
+use folkmoot_metrics::{DropReason, Party, Round, SimSpan, SimTime};
 
 /// A message under way.
 pub(crate) struct Envelope<S: Strategy> {
@@ -26,6 +26,13 @@ pub(crate) enum Content<S: Strategy> {
         letter: Letter<S>,
         note: u32,
         why: DropReason,
+    },
+    /// A message of the server passes its access link, which others share.
+    Leaving {
+        to: Party,
+        /// How long it takes from there.
+        after: SimSpan,
+        envelope: Envelope<S>,
     },
     /// A sender gives a lost message up, and has nothing to do about it.
     GivenUp,

@@ -4,10 +4,10 @@ use crate::evaluator::Evaluator;
 use crate::privacy::MechanismInfo;
 use crate::shares::Shares;
 use crate::strategy::{Setup, Shards, Strategy, System};
-use crate::world::{ClientSelection, World};
+use crate::world::{AccessRates, ClientSelection, Transport, World};
 use folkmoot_draws::Streams;
-use folkmoot_metrics::SimSpan;
 use folkmoot_metrics::trace::Followed;
+use folkmoot_metrics::{Party, SimSpan};
 
 /// What handlers and jobs run on: a strategy, its data and whoever watches.
 pub(crate) struct Ground<'a, S: Strategy> {
@@ -46,6 +46,9 @@ pub(crate) struct Env<'a, S: Strategy> {
     pub(crate) mechanisms: &'a [MechanismInfo],
     pub(crate) shares: Shares,
     pub(crate) lookahead: SimSpan,
+    pub(crate) transport: Transport,
+    /// Of the server's access link.
+    pub(crate) server_rates: AccessRates,
     pub(crate) wire_check: bool,
     /// Whose life is noted, if anybody's.
     pub(crate) followed: Option<Followed>,
@@ -56,6 +59,21 @@ pub(crate) struct Env<'a, S: Strategy> {
 impl<'a, S: Strategy> Env<'a, S> {
     pub(crate) fn selection(&self) -> &'a dyn ClientSelection {
         self.ground.strategy.selection().unwrap_or(&*self.world.cohort)
+    }
+
+    /// Of a participant's access link.
+    pub(crate) fn rates(&self, party: Party) -> AccessRates {
+        self.world.network.access(party, self.ground.streams)
+    }
+
+    /// Header bytes of a transmission of so many bytes of payload.
+    pub(crate) fn header(&self, payload: u64) -> u64 {
+        let header = u64::from(self.world.header_bytes);
+        let frames = self
+            .transport
+            .framing
+            .map_or(0, |framing| framing.headers(payload + header));
+        header + frames
     }
 
     /// What a strategy may know of the run.

@@ -63,6 +63,7 @@ mod core;
 mod dry;
 pub mod evaluator;
 mod event;
+mod fair;
 mod fault;
 pub mod gather;
 mod ground;

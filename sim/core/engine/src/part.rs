@@ -38,7 +38,7 @@ impl<S: Strategy> ServerPart<S> {
             core: Core::new(env, 0, 1, n_mechanisms),
             state,
             account: Account {
-                rates: env.world.network.access(Party::Server, env.ground.streams),
+                rates: env.rates(Party::Server),
                 ..Account::default()
             },
             record: Record::default(),
@@ -88,6 +88,11 @@ impl<S: Strategy> ServerPart<S> {
                 ServerEvent::Done(self.core.finish_job(env, helpers, job))
             }
             Content::GivenUp => return,
+            Content::Leaving { to, after, envelope } => {
+                return self
+                    .core
+                    .leave(env, &mut self.account, (key, to, round), after, envelope);
+            }
             Content::Undelivered { to, letter, why, .. } => match (to, letter) {
                 (Party::Client(to), Letter::Down(message)) => ServerEvent::Undelivered { to, message, why },
                 _ => unreachable!("what the server sends goes down"),
@@ -206,7 +211,7 @@ impl<S: Strategy> ClientPart<S> {
         let n = states.len();
         let mut accounts = vec![Account::default(); n];
         for (id, account) in env.shares.clients(part).zip(&mut accounts) {
-            account.rates = env.world.network.access(Party::Client(id), env.ground.streams);
+            account.rates = env.rates(Party::Client(id));
         }
         let attendance = Attendance {
             cursor: PresenceCursor::default(),
@@ -473,6 +478,7 @@ impl<S: Strategy> ClientPart<S> {
         let account = &mut self.accounts[local];
         let event = match entry.content {
             Content::GivenUp => return Ok(()),
+            Content::Leaving { .. } => unreachable!("the server's link is the only one that is shared"),
             Content::Start => ClientEvent::Start,
             Content::Timer(id) => ClientEvent::Timer(id),
             Content::Done(job) => {
@@ -491,7 +497,8 @@ impl<S: Strategy> ClientPart<S> {
                 };
                 let from = Party::from_index(key.origin());
                 if from == Party::Server {
-                    account.downlink_bytes += envelope.letter.payload_len() + u64::from(env.world.header_bytes);
+                    let payload = envelope.letter.payload_len();
+                    account.downlink_bytes += payload + env.header(payload);
                 }
                 match (from, self.core.deliver(env, way, envelope.letter)?) {
                     (_, Letter::Down(message)) => ClientEvent::Message(message),

@@ -190,6 +190,8 @@ pub fn run_among<S: Strategy>(
         mechanisms: &mechanisms,
         shares,
         lookahead: world.network.lookahead().max(SimSpan(1)),
+        transport: world.network.transport(),
+        server_rates: world.network.access(Party::Server, Streams::new(seed)),
         wire_check: options.wire_check,
         followed,
         has_helpers: options.threads > 1,

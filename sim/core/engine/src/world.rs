@@ -14,6 +14,7 @@ pub mod network;
 pub mod outages;
 mod power_of_choice;
 pub mod rate;
+pub mod tcp;
 
 pub use availability::{Affordable, Availability, Periodic, Presence, PresenceCursor};
 pub use cohort::{ClientSelection, CohortSpec};
@@ -26,6 +27,7 @@ pub use network::{AccessRates, Link, LinkClass, Links, Network, Verdict};
 pub use outages::OutageSpec;
 pub use power_of_choice::PowerOfChoice;
 pub use rate::{Log, LogError, Rate, Replay};
+pub use tcp::{Framing, Sharing, SlowStart, Transport};
 
 use folkmoot_metrics::{SimSpan, Target};
 

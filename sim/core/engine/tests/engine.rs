@@ -277,6 +277,7 @@ fn rough_world(availability: impl Availability + 'static) -> World {
         server_down_bytes_per_s: Some(2e7),
         max_retries: 1,
         retry_after_ms: 40.0,
+        ..Links::default()
     };
     World {
         network: Box::new(links),

@@ -14,7 +14,7 @@ mod stops;
 use folkmoot_engine::prelude::{ClientId, NoData, Options, Party, RunError, SimSpan, SimTime, System, World};
 use folkmoot_engine::run::run_among;
 use folkmoot_engine::world::network::{LinkClass, Links};
-use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec};
+use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, Framing, Sharing, SlowStart};
 use folkmoot_metrics::trace::{Event, What};
 use place::{Attendance, Place, easy, place};
 use plain::{Story, in_order};
@@ -206,6 +206,102 @@ proptest! {
     }
 }
 
+/// Links with all that TCP does, and windows so small that the messages of scripts exceed them.
+fn with_tcp(links: Links) -> Links {
+    Links {
+        framing: Some(Framing {
+            segment_bytes: 16,
+            header_bytes: 4,
+        }),
+        slow_start: Some(SlowStart {
+            window_bytes: 8,
+            min_timeout_ms: 1.0,
+        }),
+        server_sharing: Sharing::Fair,
+        ..links
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, max_shrink_iters: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The reference knows no TCP: here one way of running is held against the others.
+    #[test]
+    fn with_tcp_a_run_is_the_same_in_any_way_and_in_pieces(
+        script in script(4), n_clients in 1u32..9, place in place(), seed in 0u64..1000, stops in prop::array::uniform2(0usize..30)
+    ) {
+        let place = Place { links: place.links.map(with_tcp), ..place };
+        let world = place.world();
+        let play = |pieces: &[(Way, usize)], last| told_in_pieces(&script, n_clients, (&world, seed), pieces, last);
+        let (whole, told) = play(&[], (options(1, false, false), 1));
+        for (windows, threads, wire_check, n_ranks) in WAYS {
+            let way = (options(threads, windows, wire_check), n_ranks);
+            for pieces in [&[][..], &[(way, stops[0]), ((options(1, true, false), 2), stops[1])]] {
+                let (again, told_again) = play(pieces, way);
+                prop_assert_eq!(&again, &whole, "{:?} {:?}", way, pieces);
+                if whole.is_ok() {
+                    prop_assert_eq!(&told_again, &told, "{:?} {:?}", way, pieces);
+                }
+            }
+        }
+    }
+}
+
+/// The server sends 1000 words to two clients. Its link takes 10 ms for each, a client's link 20.
+#[test]
+fn a_message_passes_both_links_in_turn_or_at_the_same_time() {
+    let send = |to| Act::Send {
+        to,
+        words: 1000,
+        policy: 0,
+    };
+    let script = Script {
+        rows: vec![vec![send(0), send(1)]],
+        life: 1,
+        starts_clients: false,
+        finishes: true,
+    };
+    let class = LinkClass {
+        latency_ms: Dist::Constant(5.0),
+        loss_prob: 0.0,
+    };
+    let rate = 202_800.0;
+    let plain = Links {
+        uplink: class,
+        downlink: class,
+        down_bytes_per_s: Some(Dist::Constant(rate)),
+        server_up_bytes_per_s: Some(2.0 * rate),
+        framing: Some(Framing {
+            segment_bytes: 1002,
+            header_bytes: 12,
+        }),
+        ..Links::default()
+    };
+    let arrivals = |links| {
+        let place = Place {
+            links: Some(links),
+            ..easy()
+        };
+        let story = told(&script, 2, &place.world(), 1, Options::default()).unwrap();
+        [1, 2].map(|party: usize| story.seen[party][0].at.0 / 1_000_000)
+    };
+    assert_eq!(arrivals(plain), [10 + 5 + 20, 20 + 5 + 20]);
+    let fair = Links {
+        server_sharing: Sharing::Fair,
+        ..plain
+    };
+    assert_eq!(arrivals(fair), [20 + 5, 20 + 5]);
+    // A window of 507 bytes takes 2.5 of the 10 ms of a round trip, and the next one 5.
+    let slow = Links {
+        slow_start: Some(SlowStart {
+            window_bytes: 507,
+            ..SlowStart::default()
+        }),
+        ..fair
+    };
+    assert_eq!(arrivals(slow), [25 + 12, 25 + 12]);
+}
+
 /// Client 1 fails at 2 ms, by its own timer. At that instant a message of client 2's reaches client
 /// 0, which sets a timer that runs out at once and fails too. That timer's key is the smallest of
 /// the three, but it is set only after client 1 has failed.
@@ -360,6 +456,7 @@ fn another_client_changes_nothing_that_the_others_see() {
             server_down_bytes_per_s: None,
             max_retries: 1,
             retry_after_ms: 1.0,
+            ..Links::default()
         }),
         ops_per_s: None,
         attendance: Attendance::OnOff,

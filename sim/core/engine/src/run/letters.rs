@@ -5,7 +5,7 @@ use crate::ground::Env;
 use crate::job::{Job, JobContext};
 use crate::queue::EventKey;
 use crate::strategy::{Letter, Strategy, TimerId};
-use folkmoot_metrics::{Direction, DropReason, Party, Round, SimTime};
+use folkmoot_metrics::{Direction, DropReason, Party, Round, SimSpan, SimTime};
 use serde::{Deserialize, Serialize};
 
 /// An event under way.
@@ -43,6 +43,13 @@ enum Carried<W> {
         why: DropReason,
     },
     GivenUp,
+    Leaving {
+        to: Party,
+        after: SimSpan,
+        sent_at: SimTime,
+        note: u32,
+        letter: Written,
+    },
 }
 
 /// A letter in its encoding.
@@ -96,6 +103,13 @@ fn carried<S: Strategy>(entry: &Entry<S>) -> Carried<&S::Work> {
         }
         Content::Timer(id) => Carried::Timer(*id),
         Content::GivenUp => Carried::GivenUp,
+        Content::Leaving { to, after, envelope } => Carried::Leaving {
+            to: *to,
+            after: *after,
+            sent_at: envelope.sent_at,
+            note: envelope.note,
+            letter: write_letter(&envelope.letter),
+        },
         Content::Undelivered { to, letter, note, why } => Carried::Undelivered {
             to: *to,
             letter: write_letter(letter),
@@ -138,6 +152,22 @@ impl Event<'_> {
             }
             Carried::Timer(id) => Content::Timer(id),
             Carried::GivenUp => Content::GivenUp,
+            Carried::Leaving {
+                to,
+                after,
+                sent_at,
+                note,
+                letter,
+            } => Content::Leaving {
+                to,
+                after,
+                envelope: Envelope {
+                    sent_at,
+                    linked: false,
+                    note,
+                    letter: read_letter(&letter)?,
+                },
+            },
             Carried::Undelivered { to, letter, note, why } => Content::Undelivered {
                 to,
                 letter: read_letter(&letter)?,

@@ -331,10 +331,16 @@ fn drain_in_flight<S: Strategy>(core: &mut Core<S>, over: SimTime) {
 }
 
 fn note_in_flight<S: Strategy>(core: &mut Core<S>, block: usize, event: QueuedEvent, over: SimTime) {
-    if let Some(entry) = core.agendas.take(block, event.slot)
-        && let Content::Message(envelope) = entry.content
-    {
-        let (kind, to) = (envelope.letter.kind(), Party::from_index(event.to));
+    let Some(entry) = core.agendas.take(block, event.slot) else {
+        return;
+    };
+    let under_way = match entry.content {
+        Content::Message(envelope) => Some((envelope, Party::from_index(event.to))),
+        Content::Leaving { to, envelope, .. } => Some((envelope, to)),
+        _ => None,
+    };
+    if let Some((envelope, to)) = under_way {
+        let kind = envelope.letter.kind();
         let direction = Direction::between(Party::from_index(event.key.origin()), to);
         core.ledger.cell(entry.round, kind, direction).in_flight += 1;
         core.note_fate(event.key, over, to, kind, Fate::InFlight);

@@ -50,6 +50,16 @@ impl Dist {
         }
     }
 
+    /// The mean of draws; of a log-normal one, that without a minimum.
+    pub fn mean(&self) -> f64 {
+        match *self {
+            Dist::Constant(value) => value,
+            Dist::Uniform { low, high } => f64::midpoint(low, high),
+            Dist::Exponential { mean, .. } => mean,
+            Dist::LogNormal { median, sigma, .. } => median * libm::exp(sigma * sigma / 2.0),
+        }
+    }
+
     /// No draw is smaller.
     pub fn min(&self) -> f64 {
         match *self {
@@ -111,6 +121,7 @@ mod tests {
             ),
         ];
         for (dist, mean, variance) in dists {
+            assert!((dist.mean() - mean).abs() < 1e-12, "{dist:?}");
             let draws: Vec<f64> = (0..40_000).map(|_| dist.draw(&mut rng)).collect();
             let got = draws.iter().sum::<f64>() / 40_000.0;
             assert!(

@@ -1,5 +1,6 @@
 //! The network: how long a message takes, and whether it arrives.
 
+use super::tcp::{Connection, Framing, Sharing, SlowStart, Transport};
 use super::{Dist, Rate};
 use folkmoot_draws::{Purpose, StreamName, Streams, unit};
 use folkmoot_metrics::{Bytes, Direction, Party, Round, SimSpan};
@@ -43,6 +44,11 @@ pub trait Network: Send + Sync {
     /// Nothing arrives sooner after it was sent; one nanosecond at least, so that a cause comes
     /// before its effect. It is the length of the windows that are handled in parallel.
     fn lookahead(&self) -> SimSpan;
+
+    /// How messages are carried; default: whole, at once at the full rate, one after the other.
+    fn transport(&self) -> Transport {
+        Transport::default()
+    }
 
     /// The settings of the card by which messages are lost for good; default: none.
     fn lossy_settings(&self) -> Vec<&'static str> {
@@ -120,6 +126,14 @@ pub struct Links {
     /// last one, gives up.
     #[component(default = 200.0, in = 0..=1e9, unit = "ms")]
     pub retry_after_ms: f64,
+    /// Headers of the frames of each transmission, beyond `header_bytes`; by default none.
+    pub framing: Option<Framing>,
+    /// TCP's slow start between the server and each client, which delays messages on links with
+    /// latency; by default none.
+    pub slow_start: Option<SlowStart>,
+    /// How messages share the server's access link. `Fair` costs computing time in proportion to
+    /// the square of the number of concurrent messages.
+    pub server_sharing: Sharing,
 }
 
 impl Links {
@@ -168,6 +182,16 @@ impl Network for Links {
                 up: draw(self.up_bytes_per_s, Purpose(*b"rate-up ")),
                 down: draw(self.down_bytes_per_s, Purpose(*b"rate-dwn")),
             },
+        }
+    }
+
+    fn transport(&self) -> Transport {
+        let round_trip_ms = self.uplink.latency_ms.mean() + self.downlink.latency_ms.mean();
+        let round_trip = SimSpan::from_millis(round_trip_ms);
+        Transport {
+            framing: self.framing,
+            slow_start: self.slow_start.map(|start| Connection { start, round_trip }),
+            sharing: self.server_sharing,
         }
     }
 

@@ -19,6 +19,15 @@ pub enum Rate {
 }
 
 impl Rate {
+    /// In bytes/s: of a log the mean, and the largest number where there is no limit.
+    pub fn bytes_per_s(&self) -> u64 {
+        match self {
+            Rate::Unlimited => u64::MAX,
+            Rate::Constant(rate) => (*rate).max(1),
+            Rate::Replay(replay) => (replay.log.mean_rate() as u64).max(1),
+        }
+    }
+
     /// When `size` has passed that began to pass at `start`, rounded up to whole nanoseconds;
     /// [`SimTime::NEVER`] if that is beyond the end of time.
     #[inline]

@@ -37,6 +37,7 @@ fn lossy_world(rng: &mut SimRng) -> World {
         server_down_bytes_per_s: (unit() < 0.3).then_some(2e4),
         max_retries: (unit() * 3.0) as u32,
         retry_after_ms: 100.0 * unit(),
+        ..Links::default()
     };
     let availability: Box<dyn Availability> = match (unit() * 3.0) as u32 {
         0 => Box::new(availability::Bernoulli { online_prob: 0.8 }),

@@ -205,6 +205,7 @@ fn links() -> impl Strategy<Value = Links> {
                 server_down_bytes_per_s: server_down,
                 max_retries,
                 retry_after_ms: wait.into(),
+                ..Links::default()
             }
         },
     )
