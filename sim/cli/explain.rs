@@ -3,7 +3,7 @@
 use crate::args::ExplainArgs;
 use crate::context::Program;
 use crate::exit::Exit;
-use crate::list::{Topic, of_runs};
+use crate::list::Topic;
 use crate::output::print;
 use crate::text::{self, table};
 use folkmoot_graphs::DatasetSpec;
@@ -212,7 +212,10 @@ fn of_card(program: &Program, name: &str) -> Option<String> {
         Some(_) => format!("the files of {}", scenario.dataset_text()),
     };
     let cost = program.registry.cost(name);
-    let cost = cost.map_or(String::new(), |cost| format!(", time {}", of_runs(cost, n_runs)));
+    let cost = cost.map_or(String::new(), |cost| {
+        let about = if cost.is_lower_bound { "more than" } else { "about" };
+        format!(", {about} {}", text::lasting(cost.run_s * n_runs as f64))
+    });
     let program = &program.name;
     Some(format!(
         "{name}, a card: {}\n  needs    {needs}\n  run      {program} run {name}\n  sweep    {program} sweep {name} ({}{cost})\n  text     \

@@ -43,7 +43,7 @@ pub(crate) fn list(program: &Program, words: &[String]) -> Result<(), Exit> {
     }
     if !cards.is_empty() {
         lists.push(format!(
-            "cards ({name} run NAME, {name} sweep NAME); time: estimate for all runs on one core, with > a lower bound\n{}",
+            "cards ({name} run NAME, {name} sweep NAME); time: estimate for all runs on one core, with > a lower bound; blank: not measured\n{}",
             table(&head, &cards, 5)
         ));
     }
@@ -73,7 +73,7 @@ pub(crate) fn list(program: &Program, words: &[String]) -> Result<(), Exit> {
 }
 
 /// The time of so many runs on one core.
-pub(crate) fn of_runs(cost: Cost, n_runs: usize) -> String {
+fn of_runs(cost: Cost, n_runs: usize) -> String {
     let bound = if cost.is_lower_bound { "> " } else { "" };
     format!("{bound}{}", lasting(cost.run_s * n_runs as f64))
 }

@@ -34,13 +34,14 @@ macro_rules! kind {
     };
 }
 
-pub(crate) const KINDS: [Kind; 18] = [
+pub(crate) const KINDS: [Kind; 19] = [
     Kind {
         name: "algorithm",
         about: "an algorithm",
         word: "Rumour",
         files: ["sim/examples/rumour/src/main.rs", "sim/examples/rumour/rumour.ron"],
     },
+    kind!("adversary", "adversary", "RandomSigns", "an adversary"),
     kind!("aggregator", "aggregator", "Middle", "an aggregator"),
     kind!("attack", "attack", "Confidence", "an attack on trained classifiers"),
     kind!("availability", "availability", "Shifts", "an availability model"),

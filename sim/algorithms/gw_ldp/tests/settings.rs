@@ -5,7 +5,7 @@ use folkmoot_classifiers::classifier::LocalOptimiser;
 use folkmoot_gw_ldp::{Params, only};
 use folkmoot_parts::lines_of;
 use folkmoot_scenarios::explain::{Found, explain};
-use folkmoot_scenarios::glossary::unknown;
+use folkmoot_scenarios::glossary::{Word, look_up, unknown};
 
 #[test]
 fn a_group_written_in_part_keeps_the_other_defaults_of_its_place() {
@@ -76,4 +76,20 @@ fn whole_clients_cannot_be_hidden_where_embeddings_are_told() {
         said.contains("protocol.private") && said.contains("embeddings of their graphs"),
         "{said}"
     );
+}
+
+/// Tables whose names differ by metric are found by each of these names, and columns too.
+#[test]
+fn tables_of_artifacts_are_found_by_their_patterns() {
+    let registry = only();
+    let files = |name: &str| {
+        let file = |word| match word {
+            Word::Table(file, _) | Word::Column(file, _) => file,
+            other => panic!("{other:?}"),
+        };
+        look_up(name, &registry).into_iter().map(file).collect::<Vec<String>>()
+    };
+    assert_eq!(files("artifacts/map*.csv"), ["artifacts/map*.csv"]);
+    assert_eq!(files("map_clean.csv"), ["artifacts/map*.csv"]);
+    assert_eq!(files("cluster_clean"), ["artifacts/graphs.csv"]);
 }

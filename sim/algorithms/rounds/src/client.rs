@@ -264,12 +264,14 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
         if rounds.is_secure() {
             self.session = Some(Session::begin(None, cx));
         }
+        let attacks = rounds.attackers(cx.round(), cx.n_clients(), |purpose| cx.run_rng(purpose));
         let work = Training {
             order,
             model,
             kept: self.kept.clone(),
             memory: Arc::clone(&self.memory),
             metrics: rounds.metrics(cx.selection()),
+            attacks: attacks.binary_search(&cx.me().0).is_ok(),
         };
         let (all, passes) = (rounds.trainer.passes(), rounds.passes(|| cx.round_rng(PARTIAL)));
         let cost = match rounds.trainer.cost(shard) {
@@ -281,7 +283,8 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
             cost + share * rounds.trainer.cost(shard) / f64::from(all)
         });
         let extra = rounds.payload.cost(&rounds.trainer, shard, cx.round());
-        cx.compute(Work::Training(work), cost + extra);
+        let computes = !work.attacks || rounds.protocol.malicious.adversary.trains();
+        cx.compute(Work::Training(work), if computes { cost + extra } else { 0.0 });
     }
 
     fn keep<R: Trainer<ClientState = K>, P: SidePayload<R, Extra = E>, X: Exchange<R>>(

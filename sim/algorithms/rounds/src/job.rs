@@ -38,6 +38,8 @@ pub struct Training<O, K> {
     pub(super) memory: Arc<[f32]>,
     /// What its update reports, for the client selection.
     pub(super) metrics: Vec<String>,
+    /// It is malicious, and attacks in this round.
+    pub(super) attacks: bool,
 }
 
 /// What comes of work.
@@ -129,7 +131,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
             metrics: &training.metrics,
             ..Task::new(shard, &model, cx)
         };
-        let (mut trained, extra) = match is_dry {
+        let trains = !training.attacks || self.protocol.malicious.adversary.trains();
+        let (mut trained, extra) = match is_dry || !trains {
             false => self.payload.train(&self.trainer, task, &order),
             true => self.payload.placeholder(&self.trainer, task, &order),
         };
@@ -139,6 +142,9 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
             "a trained model has the parameters it came with, or those of an update"
         );
         trained.parameters.truncate(n_update);
+        if training.attacks && !is_dry {
+            self.craft(&model, &mut trained.parameters, cx);
+        }
         let metric = |name: &String| match is_dry {
             false => self.trainer.metric(shard, &model, name),
             true => f32::NAN,

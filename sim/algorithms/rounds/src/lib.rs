@@ -53,6 +53,9 @@
 //! Deviation from FedBuff: a client that does not answer is replaced when the deadline of a round
 //! comes, or when nothing is under way any more; the paper does not say what becomes of it.
 
+mod adversary;
+#[cfg(test)]
+mod adversary_tests;
 mod aggregator;
 #[cfg(test)]
 mod buffered_tests;
@@ -94,6 +97,10 @@ mod tests;
 mod trainer;
 mod trains;
 
+pub use adversary::{
+    Adversary, Colluding, Crafting, FreeRider, GaussianNoise, InnerProduct, LittleIsEnough, Malicious,
+    MaliciousClients, MinMax, MinSum, Perturbation, Scaled, SignFlip,
+};
 pub use aggregator::{Aggregating, Aggregator, ClientUpdate};
 pub use client::Client;
 pub use evaluator::is_evaluated;
@@ -196,6 +203,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
                 secure::MAX_CLIENTS
             )));
         }
+        self.protocol.malicious.clients.check(n_clients)?;
         Ok(Server::new(self.initial(setup), &self.protocol))
     }
 
@@ -329,6 +337,14 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
 /// When a name is taken.
 pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
     registry.add_artifact_tables(&[evaluator::REFUSED_UPDATES]);
+    registry.add_component::<dyn Adversary, SignFlip>()?;
+    registry.add_component::<dyn Adversary, GaussianNoise>()?;
+    registry.add_component::<dyn Adversary, Scaled>()?;
+    registry.add_component::<dyn Adversary, FreeRider>()?;
+    registry.add_component::<dyn Adversary, InnerProduct>()?;
+    registry.add_component::<dyn Adversary, LittleIsEnough>()?;
+    registry.add_component::<dyn Adversary, MinMax>()?;
+    registry.add_component::<dyn Adversary, MinSum>()?;
     registry.add_component::<dyn Rule, Mean>()?;
     registry.add_component::<dyn Rule, TrimmedMean>()?;
     registry.add_component::<dyn Rule, NormClip>()?;

@@ -1,5 +1,6 @@
 //! A trainer, the protocol of its rounds, and the values that its algorithm adds to them.
 
+use crate::adversary::Drawn;
 use crate::trains::{OTHER_LENGTH, STATISTICS};
 use crate::{
     Aggregation, Exchange, INITIAL, NO_ITEMS, NOT_SAID, Personalisation, Protocol, Secure, SidePayload, Statistics,
@@ -28,6 +29,8 @@ pub struct Rounds<R: Trainer, P = (), X = ()> {
     hides_items: Result<(), &'static str>,
     /// The server keeps what it was sent in so many of the last rounds.
     pub(crate) keeps: u32,
+    /// The malicious clients of the run.
+    pub(crate) drawn: Drawn,
 }
 
 impl<R: Trainer> Rounds<R> {
@@ -46,6 +49,7 @@ impl<R: Trainer> Rounds<R> {
             sends_model_alone: Err(NOT_SAID),
             hides_items: Err(NO_ITEMS),
             keeps: 0,
+            drawn: Drawn::default(),
         }
     }
 }
@@ -85,6 +89,7 @@ impl<R: Trainer, P, X> Rounds<R, P, X> {
             sends_model_alone: self.sends_model_alone,
             hides_items: self.hides_items,
             keeps: self.keeps,
+            drawn: self.drawn,
         }
     }
 

@@ -1,5 +1,6 @@
 //! The settings of rounds, as a card writes them.
 
+use super::adversary::Malicious;
 use super::private::Private;
 use super::{Rule, ServerOptimiser};
 use crate::packed;
@@ -36,6 +37,8 @@ pub struct Protocol {
     pub secure: Secure,
     /// Differential privacy of training, at client or example level.
     pub private: Private,
+    /// Malicious clients: which, when, and what they send.
+    pub malicious: Malicious,
     /// Compression of the model sent to clients.
     #[component(alias = "down")]
     pub downlink_codec: Chosen<dyn Codec>,
@@ -261,6 +264,7 @@ impl Protocol {
             rules.require(self.downlink_codec.suits_models(), "downlink_codec", rule);
         }
         Private::rules(self, rules);
+        Malicious::rules(self, rules);
         if self.secure != Secure::Off {
             if !rules.is_broken("uplink_codec") {
                 let adds_up = self.uplink_codec.is_plain() || self.uplink_codec.common(1, 0).is_some();

@@ -158,6 +158,11 @@ macro_rules! alike {
                     .party(purpose, handling.me, handling.round)
             }
 
+            /// The stream of the whole run for `purpose`: the same for all participants.
+            pub fn run_rng(&self, purpose: Purpose) -> SimRng {
+                self.handling.env.ground.streams.global(purpose)
+            }
+
             /// Sets a timer: it runs out `after` from now.
             pub fn timer(&mut self, after: SimSpan, id: TimerId) {
                 self.handling.timer(after, id);

@@ -1,6 +1,7 @@
 //! A component of every kind from another crate, a file each: `components sweep all`, and every other
 //! command, knows them. `folkmoot new NAME --kind KIND` begins a crate with one of these files.
 
+mod adversary;
 mod aggregator;
 mod attack;
 mod availability;
@@ -24,7 +25,8 @@ mod topology;
 use folkmoot::scenarios::registry::{Register, Registry};
 
 /// What adds each kind, with a card.
-const KINDS: [Register; 17] = [
+const KINDS: [Register; 18] = [
+    adversary::register,
     aggregator::register,
     attack::register,
     availability::register,

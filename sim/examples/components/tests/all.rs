@@ -23,7 +23,8 @@ fn fresh(name: &str) -> PathBuf {
 }
 
 /// The names of all components and of the figure, and the cards of their kinds.
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 20] = [
+    "RandomSigns",
     "Ladder",
     "Turns",
     "Wire",
@@ -44,7 +45,8 @@ const NAMES: [&str; 19] = [
     "BalancedAccuracy",
     "ModelLength",
 ];
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 18] = [
+    "adversary",
     "aggregator",
     "attack",
     "availability",
@@ -76,7 +78,7 @@ fn each_is_listed_and_explained() {
         assert!(said.starts_with(&format!("{name}, ")), "{said}");
     }
     assert!(components(&["explain", "Ladder.rungs"]).contains("2..=1000000"));
-    assert!(components(&["explain", "global_length"]).contains("Euclidean length of the global model"));
+    assert!(components(&["explain", "length"]).contains("Euclidean length of the global model"));
     assert!(components(&["explain", "round-times"]).contains("Virtual time that each round took"));
 }
 
@@ -115,6 +117,21 @@ fn a_card_that_names_them_all_is_checked_swept_reported_and_audited() {
     .unwrap();
     let verdict = components(&["audit", claims.to_str().unwrap(), "--from", out]);
     assert!(verdict.contains("reproduced exactly"), "{verdict}");
+    // A record beside the claims takes the place of the runs.
+    let folder = env!("CARGO_TARGET_TMPDIR");
+    components(&["audit", claims.to_str().unwrap(), "--from", out, "--record", folder]);
+    fs::remove_dir_all(&sweep).unwrap();
+    let verdict = components(&[
+        "audit",
+        claims.to_str().unwrap(),
+        "--out",
+        fresh("audit").to_str().unwrap(),
+    ]);
+    assert!(verdict.contains("reproduced exactly"), "{verdict}");
+    assert!(
+        !Path::new(folder).join("audit/runs").exists(),
+        "nothing was run: {verdict}"
+    );
 }
 
 /// The card of each kind runs, and its figures are drawn.

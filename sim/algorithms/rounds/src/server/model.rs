@@ -276,11 +276,37 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
         Ok(())
     }
 
+    /// Makes the updates of colluding clients of their honest ones, in ascending order of the
+    /// clients.
+    fn collude(&self, updates: &mut [Received]) {
+        let (rounds, cx) = (self.rounds, &*self.cx);
+        if !rounds.protocol.malicious.adversary.colludes() {
+            return;
+        }
+        let attackers = rounds.attackers(cx.round(), cx.n_clients(), |purpose| cx.run_rng(purpose));
+        let n_updates = updates.len();
+        let attacks = |received: &&mut Received| attackers.binary_search(&received.client.0).is_ok();
+        let colluding: Vec<&mut Received> = updates.iter_mut().filter(attacks).collect();
+        let models: Vec<Arc<[f32]>> = match rounds.sends_changes() {
+            true => vec![Arc::default(); colluding.len()],
+            false => colluding
+                .iter()
+                .map(|received| self.model_of(received.client))
+                .collect(),
+        };
+        let colluding = colluding.into_iter().zip(&models);
+        let mut colluding: Vec<(&mut [f32], &[f32])> = colluding
+            .map(|(received, model)| (&mut received.weights[..], &**model))
+            .collect();
+        rounds.collude(&mut colluding, n_updates);
+    }
+
     /// Moves the model by what the rule makes of updates, in ascending order of their clients.
     /// False if they are too few or weigh nothing.
     pub(super) fn take_in(&mut self, mut updates: Vec<Received>) -> Result<bool, StrategyError> {
         // A stable sort: several updates of one client stay in the order in which they came.
         updates.sort_by_key(|received| received.client);
+        self.collude(&mut updates);
         self.see_each(&updates);
         let protocol = &self.rounds.protocol;
         if updates.len() < protocol.min_updates as usize {
@@ -338,6 +364,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
     /// order of their clients.
     pub(super) fn take_in_private(&mut self, mut updates: Vec<Received>) -> Result<(), StrategyError> {
         updates.sort_by_key(|received| received.client);
+        self.collude(&mut updates);
         self.see_each(&updates);
         let clip = self.rounds.protocol.private.clip();
         let model = &self.global.parameters;

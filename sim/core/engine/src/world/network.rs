@@ -131,8 +131,8 @@ pub struct Links {
     /// TCP's slow start between the server and each client, which delays messages on links with
     /// latency; by default none.
     pub slow_start: Option<SlowStart>,
-    /// How messages share the server's access link. `Fair` costs computing time in proportion to
-    /// the square of the number of concurrent messages.
+    /// How messages share the server's access link. The computing time of `Fair` grows faster than
+    /// the number of concurrent messages; beyond a thousand it dominates.
     pub server_sharing: Sharing,
 }
 
