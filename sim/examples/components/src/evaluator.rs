@@ -31,14 +31,23 @@ impl Evaluates<Params> for ModelLength {
 }
 
 impl Evaluator<Rounds<Classified>> for ModelLength {
+    /// After each round: a row of `scores.csv`, and so a curve.
     fn after_round(&self, round: &Ended<'_, Rounds<Classified>>, sheet: &mut Sheet) {
-        let squares = round.server.parameters().iter().map(|x| f64::from(*x).powi(2));
-        sheet.score("global", "length", squares.sum::<f64>().sqrt(), 1);
+        sheet.score("global", "length", length(round.server.parameters()), 1);
+    }
+
+    /// After the run: a number of `summary.json`.
+    fn scores(&self, end: &End<'_, Rounds<Classified>>, sheet: &mut Sheet) {
+        sheet.number("length", length(end.server.parameters()));
     }
 
     fn reads_clients(&self, _: &Rounds<Classified>) -> bool {
         false
     }
+}
+
+fn length(parameters: &[f32]) -> f64 {
+    parameters.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt()
 }
 
 pub(crate) fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
