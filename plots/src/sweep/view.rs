@@ -103,35 +103,37 @@ impl<'a> View<'a> {
     }
 
     /// The whole under no name, or, where it has more curves than can be told apart, a part for
-    /// each value of that axis of theirs which has fewest.
+    /// each value of that axis of theirs which has fewest, parted until each can be read.
     pub(super) fn parts(&self) -> Vec<(String, View<'a>)> {
         let n_values = |axis: &usize| self.sweep.manifest.axes[*axis].values.len();
         let fewest = self.others.iter().copied().min_by_key(n_values);
         match fewest.filter(|_| self.others.len() > 1 && self.arms().len() > MAX_POINTS) {
             None => self.whole(),
-            Some(axis) => self.parts_by(axis),
+            Some(axis) => self.parted(axis, View::parts),
         }
     }
 
     /// The same for figures in which each combination of the axes' values is a curve of its own,
-    /// whatever lies along x: parted until a panel can hold them.
+    /// whatever lies along x.
     pub(super) fn parts_of_curves(&self) -> Vec<(String, View<'a>)> {
         let n_values = |axis: &usize| self.sweep.manifest.axes[*axis].values.len();
         let fewest = self.axes().min_by_key(n_values);
         match fewest.filter(|_| !self.others.is_empty() && self.labelled().len() > MAX_CURVES) {
             None => self.whole(),
-            Some(axis) => {
-                let parts = self.parts_by(axis).into_iter();
-                let parted = |(above, part): (String, View<'a>)| {
-                    let named = |(more, part): (String, View<'a>)| match more.is_empty() {
-                        true => (above.clone(), part),
-                        false => (format!("{above}, {more}"), part),
-                    };
-                    part.parts_of_curves().into_iter().map(named).collect::<Vec<_>>()
-                };
-                parts.flat_map(parted).collect()
-            }
+            Some(axis) => self.parted(axis, View::parts_of_curves),
         }
+    }
+
+    /// A part for each value of an axis, and further parts of these.
+    fn parted(&self, axis: usize, further: impl Fn(&View<'a>) -> Vec<(String, View<'a>)>) -> Vec<(String, View<'a>)> {
+        let parted = |(above, part): (String, View<'a>)| {
+            let named = |(more, part): (String, View<'a>)| match more.is_empty() {
+                true => (above.clone(), part),
+                false => (format!("{above}, {more}"), part),
+            };
+            further(&part).into_iter().map(named).collect::<Vec<_>>()
+        };
+        self.parts_by(axis).into_iter().flat_map(parted).collect()
     }
 
     pub(super) fn whole(&self) -> Vec<(String, View<'a>)> {
