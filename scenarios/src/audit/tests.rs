@@ -509,6 +509,13 @@ fn a_grid_has_a_claim_for_each_printed_cell() {
     );
     for (broken, why) in [
         (text.replace("[\"\", \"4\"]", "[\"4\"]"), "2 rows of 2"),
+        (
+            text.replace(
+                "columns: [(name: \"k\", card: \"one\"), (name: \"l\", card: \"two\", scale: 100)],",
+                "",
+            ),
+            "below claims",
+        ),
         (text.replace("q/l", "q/z"), "no cell"),
     ] {
         assert!(Claims::read("s", &broken).unwrap_err().to_string().contains(why));

@@ -419,6 +419,9 @@ impl Grid {
     /// A claim for each cell that something is printed in.
     fn claims(self) -> Result<Vec<Said>, String> {
         let shape: Vec<usize> = self.printed.iter().map(Vec::len).collect();
+        if self.rows.is_empty() || self.columns.is_empty() {
+            return Err("has no cell; give rows, columns and printed, or list it below claims".to_owned());
+        }
         if shape != vec![self.columns.len(); self.rows.len()] {
             let (rows, columns) = (self.rows.len(), self.columns.len());
             return Err(format!("needs {rows} rows of {columns} printed cells, got {shape:?}"));
