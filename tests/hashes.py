@@ -2,7 +2,7 @@
 """Runs every shipped card on generated data, with seed 1 and at most three rounds, and records or compares its result hash.
 
     python3 tests/hashes.py target/release/folkmoot                compares with scenarios/*/hashes.csv
-    python3 tests/hashes.py target/release/folkmoot --write        writes scenarios/*/hashes.csv
+    python3 tests/hashes.py target/release/folkmoot --write        writes scenarios/*/hashes.csv, with names of cards their rows alone
 
 A restructuring changes no hash. Data sets that need files are replaced by generated ones of the same kind, so that it runs
 anywhere; generated ones of a card stay. Settings that shorten a card are below `hashes` in the `trials.json` of its folder:
@@ -91,12 +91,20 @@ def run(program, name, sets):
         return json.loads((out / "manifest.json").read_text())["result_fingerprint"]
 
 
+def read(path):
+    """The recorded hashes of a file, by card."""
+    if not path.exists():
+        return {}
+    with open(path, newline="") as file:
+        return {row["card"]: row["hash"] for row in csv.DictReader(file)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
     parser.add_argument("cards", nargs="*", help="these cards alone")
     parser.add_argument("--write", action="store_true")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     program = str(pathlib.Path(args.program).resolve())
     files = trials.files()
     chosen = [(folder, name, settings(files[folder].get("hashes", {}), name, text)) for folder, name, text in cards()]
@@ -105,14 +113,15 @@ def main():
         found = dict(zip([name for _, name, _ in chosen], pool.map(lambda one: run(program, *one[1:]), chosen)))
     if args.write:
         for folder in {folder for folder, _, _ in chosen}:
-            rows = [(name, found[name]) for of, name, _ in chosen if of == folder]
-            with open(SCENARIOS / folder / "hashes.csv", "w", newline="") as file:
-                csv.writer(file, lineterminator="\n").writerows([("card", "hash"), *sorted(rows)])
+            path = SCENARIOS / folder / "hashes.csv"
+            rows = read(path) if args.cards else {}
+            rows |= {name: found[name] for of, name, _ in chosen if of == folder}
+            with open(path, "w", newline="") as file:
+                csv.writer(file, lineterminator="\n").writerows([("card", "hash"), *sorted(rows.items())])
         return 0
     recorded = {}
     for path in SCENARIOS.glob("*/hashes.csv"):
-        with open(path, newline="") as file:
-            recorded |= {row["card"]: row["hash"] for row in csv.DictReader(file)}
+        recorded |= read(path)
     wrong = 0
     for name in sorted(found if args.cards else {**recorded, **found}):
         if found.get(name) != recorded.get(name):
