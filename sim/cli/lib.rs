@@ -11,7 +11,7 @@
 //!
 //! ```no_run
 //! use folkmoot::prelude::*;
-//! use folkmoot::rounds::{Rule, Updates};
+//! use folkmoot::rounds::{Rule, RuleContext, Updates};
 //!
 //! /// The first update that came.
 //! #[component(name = "First", about = "the first update")]
@@ -19,7 +19,7 @@
 //! struct First {}
 //!
 //! impl Rule for First {
-//!     fn combine(&self, updates: &Updates<'_>) -> Vec<f64> {
+//!     fn combine(&self, updates: &Updates<'_>, _: &mut RuleContext<'_>) -> Vec<f64> {
 //!         (0..updates.n_values()).map(|i| updates.all[0].value(i)).collect()
 //!     }
 //! }

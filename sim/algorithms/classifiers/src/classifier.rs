@@ -18,6 +18,7 @@
 //! Training allocates nothing from the second step on, but for what a small batch of nodes reads of
 //! its graph: each thread keeps a tape and a batch, and no result depends on them.
 
+mod brought;
 mod controls;
 mod data;
 mod divided;
@@ -35,6 +36,7 @@ mod near_tests;
 mod network;
 mod nodes;
 mod parts;
+mod poison;
 mod rows;
 mod scale;
 mod scores;
@@ -46,7 +48,8 @@ mod train;
 mod trained;
 mod whole;
 
-pub use data::{Brought, starts};
+pub use brought::Brought;
+pub use data::starts;
 pub use data::{Part, Shard};
 pub(crate) use divided::Parts;
 pub use divided::Query;
@@ -69,12 +72,13 @@ pub use whole::Whole;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Batch, Csr, Optimiser};
 use folkmoot_parts::Chosen;
-use folkmoot_rounds::{Exchange, RoundEvaluator, Rounds, SidePayload, Trainer, Watched};
+use folkmoot_rounds::{Exchange, Malicious, RoundEvaluator, Rounds, SidePayload, Trainer, Watched};
 use folkmoot_scenarios::algorithm::{Shared, Source};
 use graph_layers::GraphLayers;
+use poison::Tried;
 use rayon::prelude::*;
 use serde::{Serialize, Serializer};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What everybody knows of the data: how long a row of a node is, what is to be learned, and
 /// whether of graphs or of nodes.
@@ -120,7 +124,7 @@ impl Facts {
         let task = Task::of(dataset, Target::Classes);
         Ok(Facts {
             n_clients: source.n_clients(),
-            n_features: data::Brought::new(inputs, dataset)?.n_features() as u32,
+            n_features: Brought::new(inputs, dataset)?.n_features() as u32,
             n_classes: task.n_outputs(dataset) as u32,
             classifies_graphs: dataset.is_graph_level(),
             task,
@@ -168,6 +172,11 @@ pub struct Classifier {
     targets: Arc<[TargetScale]>,
     training: Training,
     optimiser: Optimiser,
+    /// The malicious clients of a training under a protocol.
+    malicious: Malicious,
+    /// Items of the server's own data set, which it has once data are shared out.
+    trusted_items: Option<u32>,
+    trusted: OnceLock<Shard>,
 }
 
 impl Classifier {
@@ -203,6 +212,9 @@ impl Classifier {
             targets: Arc::clone(&facts.targets),
             optimiser: training.build(),
             training: training.clone(),
+            malicious: Malicious::default(),
+            trusted_items: None,
+            trusted: OnceLock::new(),
         })
     }
 
@@ -266,11 +278,19 @@ impl Classifier {
     /// When the data set has nothing to learn, features are not finite, a class is out of range, an
     /// item is in several shards, or no client has a training item.
     pub fn share(&self, split: Split, source: &Source<'_>) -> Result<Arc<Held>, StrategyError> {
-        self.hold(data::shards(self.reading(split), source)?, source)
+        let mut shards = data::shards(self.reading(split), source)?;
+        let tried = self.poison(&mut shards, split, source)?;
+        self.draw_trusted(split, source)?;
+        self.hold(shards, tried, source)
     }
 
     /// What clients hold together, ready for this network.
-    fn hold(&self, mut shards: Vec<Shard>, source: &Source<'_>) -> Result<Arc<Held>, StrategyError> {
+    fn hold(
+        &self,
+        mut shards: Vec<Shard>,
+        mut tried: Option<Tried>,
+        source: &Source<'_>,
+    ) -> Result<Arc<Held>, StrategyError> {
         let all_are_here = source.needed.len() == shards.len();
         if all_are_here && shards.iter().all(|shard| shard.n_train() == 0) {
             return Err(StrategyError(
@@ -279,7 +299,14 @@ impl Classifier {
         }
         let sums = self.network.begins_with_sums();
         shards.par_iter_mut().for_each(|shard| shard.make_ready(sums));
-        Ok(Held::new(shards, source.sizes()))
+        let tries = tried.iter_mut().flat_map(Tried::shards_mut);
+        tries.for_each(|shard| shard.make_ready(sums));
+        Ok(Arc::new(Held {
+            shards,
+            sizes: source.sizes(),
+            tried,
+            has_trusted: self.trusted_items.is_some(),
+        }))
     }
 }
 
@@ -287,12 +314,21 @@ impl Classifier {
 pub struct Held {
     shards: Vec<Shard>,
     sizes: Vec<u64>,
+    /// What a model is tried with that malicious clients have trained.
+    tried: Option<Tried>,
+    /// The server trains on items of clients.
+    has_trusted: bool,
 }
 
 impl Held {
     /// What clients hold who hold this, with the number of items of each.
     pub fn new(shards: Vec<Shard>, sizes: Vec<u64>) -> Arc<Held> {
-        Arc::new(Held { shards, sizes })
+        Arc::new(Held {
+            shards,
+            sizes,
+            tried: None,
+            has_trusted: false,
+        })
     }
 
     pub fn shards(&self) -> &[Shard] {
@@ -332,5 +368,10 @@ impl<S: for<'a> Strategy<Shard<'a> = &'a Shard>> Shards<S> for Handed {
 
     fn size(&self, client: ClientId) -> u64 {
         self.0.sizes[client.0 as usize]
+    }
+
+    fn trusted(&self) -> Option<&'static str> {
+        let server = "the server trains on items that it draws from the training items of all clients";
+        self.0.has_trusted.then_some(server)
     }
 }

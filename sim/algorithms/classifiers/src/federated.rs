@@ -149,6 +149,12 @@ impl Params {
             let is_carried = self.scale != Scale::Federated || self.method.carries_scale();
             rules.require(is_carried, "scale", rule);
             self.protocol.suits(&self.trains(), rules);
+            if !rules.is_broken("protocol.aggregator") {
+                let is_one = self.method.sends_model_alone().is_ok();
+                let rule = "trains the global model at the server, and this method has several or sends more than it; use Global, or another aggregator";
+                let is_trained = self.protocol.aggregator.trusted_items().is_some();
+                rules.require(is_one || !is_trained, "protocol.aggregator", rule);
+            }
         }
         for (i, attack) in self.attacks.iter().enumerate() {
             let field = format!("attacks.{i}");
@@ -200,7 +206,7 @@ impl Algorithm for Params {
     }
 
     fn build(&self, facts: &Facts) -> Result<Rounds<Federated>, StrategyError> {
-        let classifier = Classifier::new(&self.model, &self.training, &facts.data)?;
+        let classifier = Classifier::new(&self.model, &self.training, &facts.data)?.under(&self.protocol);
         let task = Federated::new(self, Common::new(classifier, facts.start_seed, facts.data.n_clients));
         let refused = |why| StrategyError(format!("method: {why}"));
         task.method.check(&task.common).map_err(refused)?;
@@ -319,6 +325,8 @@ impl Trainer for Federated {
     type Shard<'a> = &'a Shard;
     type ClientState = Kept;
 
+    const HAS_ITEMS: bool = true;
+
     const COUNTERS: &'static [&'static str] = &[
         folkmoot_rounds::COUNTERS[0],
         folkmoot_rounds::COUNTERS[1],
@@ -342,6 +350,14 @@ impl Trainer for Federated {
 
     fn passes(&self) -> u32 {
         self.common.classifier.epochs()
+    }
+
+    fn poisoned<'a>(&self, shard: Self::Shard<'a>) -> Self::Shard<'a> {
+        shard.poisoned()
+    }
+
+    fn trusted(&self, parameters: &[f32], rng: &mut SimRng) -> Vec<f32> {
+        self.common.classifier.train_trusted(parameters, rng)
     }
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<Kept> {

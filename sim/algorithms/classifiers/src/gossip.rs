@@ -59,6 +59,7 @@ pub(crate) mod evaluator;
 mod message;
 mod mixing;
 mod server;
+mod settings;
 mod terms;
 mod topology;
 
@@ -66,6 +67,7 @@ pub use client::Client;
 pub use message::{Peer, Up};
 pub use mixing::{Weights, contraction, drawn_near, mixed};
 pub use server::Server;
+pub use settings::{Attacked, Method, Start};
 pub use topology::{Changing, Complete, ErdosRenyi, File, Ring, SmallWorld, Topology, Torus};
 
 use crate::attacks::{self, Attack, Models, Victim};
@@ -76,8 +78,8 @@ use folkmoot_codecs::Codec;
 use folkmoot_draws::Rng;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Graph;
-use folkmoot_parts::{Broken, Chosen, Rules, component};
-use folkmoot_rounds::packed;
+use folkmoot_parts::{Chosen, component};
+use folkmoot_rounds::{CRAFTED, Drawn, Malicious, packed};
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -125,78 +127,15 @@ pub struct Params {
     /// Rounds between evaluations; the last round is always evaluated.
     #[component(default = 1, at_least = 1)]
     pub evaluate_every: u32,
+    /// Malicious clients. Their updates are the changes that their training makes to their models,
+    /// which they send to all neighbours; adversaries that collude are rejected.
+    pub malicious: Malicious,
     /// Attacks on the trained models, after the run.
     pub attacks: Vec<Chosen<dyn Attack>>,
     /// Attack target: the models of clients or of the server.
     pub attacked: Attacked,
     /// Keep the bytes per link as an artifact, `links.csv`, for a figure.
     pub keep_links: bool,
-}
-
-/// Order of local training and averaging.
-#[component]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Method {
-    /// Each client trains as set in `training`, sends the result, and averages: `x_i ← sum_j W_ij
-    /// y_j`. With one step of plain gradient descent it is adapt-then-combine D-PSGD.
-    #[default]
-    Averaging,
-    /// D-PSGD: each client sends its model, computes one gradient step on one batch meanwhile, and
-    /// adds it to the mean: `x_i ← sum_j W_ij x_j − rate × gradient at x_i` (Lian et al. 2017,
-    /// algorithm 1). `training.epochs` has no effect.
-    Dpsgd,
-    /// Asynchronous pairwise gossip: each client wakes at random times, trains and meets one random
-    /// neighbour. Both move to the mean of their models (Boyd et al. 2006).
-    Pairwise {
-        /// Mean of the exponentially distributed pause between two meetings of a client.
-        #[component(default = 1.0, in = 0..=1e9, unit = "s")]
-        pause_s: f64,
-    },
-}
-
-/// Attack target.
-#[component]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attacked {
-    /// For a client's data, its own model, which its users can query, and that of every neighbour.
-    #[default]
-    Clients,
-    /// The mean of all models, which no client has: the counterpart of a global model.
-    Mean,
-}
-
-impl Params {
-    fn rules(&self, rules: &mut Rules) {
-        for (i, attack) in self.attacks.iter().enumerate() {
-            let field = format!("attacks.{i}");
-            if !rules.is_broken(&field) {
-                let rule = "needs the updates received by a server, and Gossip has no server; omit it";
-                rules.require(attack.n_rounds() == 0, &field, rule);
-            }
-        }
-        if !rules.is_broken("codec") {
-            let is_sound = self.codec.suits_models() || self.codec.feeds_back();
-            let rule = "must be Plain, Half, Bfloat, Uniform, Qsgd or another codec that sends every value, or use error feedback (feedback: true): otherwise neighbours never receive some values";
-            rules.require(is_sound, "codec", rule);
-        }
-    }
-}
-
-impl Method {
-    fn is_pairwise(self) -> bool {
-        matches!(self, Method::Pairwise { .. })
-    }
-}
-
-/// Initial models of clients.
-#[component]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
-    /// The same for all clients, drawn from a public seed.
-    #[default]
-    Alike,
-    /// Drawn independently by each client.
-    Own,
 }
 
 /// What everybody knows before a run.
@@ -213,44 +152,6 @@ pub struct Facts {
     /// The links of all rounds, unless they change.
     #[serde(skip)]
     fixed: Option<Graph>,
-}
-
-impl Params {
-    /// What is allowed and hardly meant.
-    fn lints(&self) -> Vec<Broken> {
-        let mut lints = [
-            self.training.lints(),
-            packed::lints("codec", &*self.codec, self.model.hidden, true),
-        ]
-        .concat();
-        if self.method == Method::Dpsgd && self.training.epochs > 1 {
-            lints.push(Broken {
-                path: "training.epochs".to_owned(),
-                rule: format!(
-                    "Dpsgd takes one step on one batch per round, so {} epochs have no effect; omit it, or set method: Averaging",
-                    self.training.epochs
-                ),
-            });
-        }
-        lints.extend(attacks::doubt(&self.attacks, self.attacked != Attacked::default()));
-        if !self.codec.suits_models() && self.mixing > 0.5 {
-            lints.push(Broken {
-                path: "mixing".to_owned(),
-                rule: format!(
-                    "is {:?} with a sparsifying codec, whose residuals of several rounds may make models diverge; try a mixing rate near the fraction of values sent",
-                    self.mixing
-                ),
-            });
-        }
-        if self.method.is_pairwise() && self.weights != Weights::default() {
-            lints.push(Broken {
-                path: "weights".to_owned(),
-                rule: "has no effect in Pairwise, where two clients move to the mean of their models; omit it"
-                    .to_owned(),
-            });
-        }
-        lints
-    }
 }
 
 impl Algorithm for Params {
@@ -297,13 +198,14 @@ impl Algorithm for Params {
     }
 
     fn build(&self, facts: &Facts) -> Result<Gossip, StrategyError> {
-        let classifier = Classifier::new(&self.model, &self.training, &facts.data)?;
+        let classifier = Classifier::new(&self.model, &self.training, &facts.data)?.attacked_by(&self.malicious);
         let rng = &mut Streams::new(u64::from(facts.start_seed)).global(START);
         Ok(Gossip {
             common: classifier.network().layout().initialise(rng).into(),
             classifier,
             facts: facts.clone(),
             params: self.clone(),
+            drawn: Drawn::default(),
         })
     }
 
@@ -363,6 +265,8 @@ pub struct Gossip {
     common: Arc<[f32]>,
     facts: Facts,
     params: Params,
+    /// The malicious clients of the run.
+    drawn: Drawn,
 }
 
 impl Gossip {
@@ -461,6 +365,8 @@ pub struct Work {
     n_trained: u32,
     #[serde(with = "shared")]
     model: Arc<[f32]>,
+    /// It is malicious, and attacks in this round.
+    attacks: bool,
 }
 
 /// What comes of it.
@@ -505,6 +411,7 @@ impl Strategy for Gossip {
                 "there is nobody to train; use a partition with clients".to_owned(),
             ));
         }
+        self.params.malicious.clients.check(setup.n_clients)?;
         Ok(Server::new(self, setup.n_clients))
     }
 
@@ -539,10 +446,23 @@ impl Strategy for Gossip {
             is_one_step: self.method() == Method::Dpsgd,
             ..Course::default()
         };
+        let malicious = &self.params.malicious;
+        let (shard, trains) = match work.attacks {
+            true => (shard.poisoned(), malicious.adversary.trains()),
+            false => (shard, true),
+        };
         let rng = &mut cx.round_rng(LOCAL);
+        let mut model = match trains {
+            true => self.classifier.train_along(shard, &work.model, &course, rng).0,
+            false => work.model.to_vec(),
+        };
+        if work.attacks {
+            let n = self.classifier.network().layout().n_trainable();
+            malicious.craft_alone(&work.model[..n], &mut model[..n], cx.round(), cx.round_rng(CRAFTED));
+        }
         Done {
             n_trained: work.n_trained,
-            model: self.classifier.train_along(shard, &work.model, &course, rng).0,
+            model,
         }
     }
 

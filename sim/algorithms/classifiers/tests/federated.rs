@@ -26,7 +26,10 @@ use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::{CohortSpec, devices};
 use folkmoot_graphs::{Dataset, Partition, PartitionSpec};
 use folkmoot_parts::Value;
-use folkmoot_rounds::{Mean, OwnModel, Personalisation, RoundEnd, RoundEvaluator, Trainer, Update, Updates, Watched};
+use folkmoot_rounds::{
+    Mean, OwnModel, Personalisation, RoundEnd, RoundEvaluator, RuleContext, RuleMemory, Trainer, Update, Updates,
+    Watched,
+};
 use folkmoot_scenarios::algorithm::{Algorithm, Prepared, Source};
 use std::sync::{Arc, Mutex};
 use unlike::{N_CLIENTS, SEED};
@@ -391,6 +394,10 @@ fn each_of_ifcas_models_is_made_by_its_members_and_stays_without_any() {
             model: &base,
             n_trainable: learn,
         },
+        &mut RuleContext::new(
+            &mut RuleMemory::default(),
+            Streams::new(1).global(Purpose(*b"rd-rule ")),
+        ),
     );
     assert_eq!(combined.len(), 3 * n);
     let firsts = |from: usize, n: usize| [0, 1, 2].map(|at| combined[from + at * n]);

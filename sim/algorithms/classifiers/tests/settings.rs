@@ -3,7 +3,7 @@
 
 use folkmoot_classifiers::{fed_avg, only};
 use folkmoot_parts::{Chosen, component};
-use folkmoot_rounds::{Adam, Rule, TrimmedMean, Updates};
+use folkmoot_rounds::{Adam, Rule, RuleContext, TrimmedMean, Updates};
 use folkmoot_scenarios::algorithm::Algorithm;
 use folkmoot_scenarios::explain;
 use folkmoot_scenarios::names::{present, present_path, set};
@@ -56,8 +56,8 @@ struct Twice {
 }
 
 impl Rule for Twice {
-    fn combine(&self, updates: &Updates<'_>) -> Vec<f64> {
-        self.rule.combine(updates).iter().map(|x| 2.0 * x).collect()
+    fn combine(&self, updates: &Updates<'_>, context: &mut RuleContext<'_>) -> Vec<f64> {
+        self.rule.combine(updates, context).iter().map(|x| 2.0 * x).collect()
     }
 }
 

@@ -10,20 +10,22 @@
 
 mod alone;
 mod clients;
+mod poisoned;
 mod together;
 
 pub use alone::{FreeRider, GaussianNoise, Scaled, SignFlip};
-pub(crate) use clients::Drawn;
-pub use clients::MaliciousClients;
+pub use clients::{Drawn, MaliciousClients};
+pub use poisoned::{LabelFlip, NodeBackdoor, Poison, Shape, Spread, SubgraphBackdoor, Trigger};
 pub use together::{InnerProduct, LittleIsEnough, MinMax, MinSum, Perturbation};
 
 use crate::{Aggregation, Exchange, Rounds, Secure, SidePayload, Trainer};
-use folkmoot_draws::SimRng;
+use folkmoot_draws::{SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Chosen, Rules, component, component_type};
 use std::sync::Arc;
 
-const CRAFTED: Purpose = Purpose(*b"rd-craft");
+/// What an adversary draws in a round.
+pub const CRAFTED: Purpose = Purpose(*b"rd-craft");
 
 /// Malicious clients.
 #[component]
@@ -64,6 +66,12 @@ pub trait Adversary: Send + Sync {
         true
     }
 
+    /// What malicious clients change in their training items, in the rounds of the attack. Default:
+    /// nothing.
+    fn poison(&self) -> Option<Poison> {
+        None
+    }
+
     /// Whether they make their updates of those of all malicious clients in the round. Default: no.
     fn colludes(&self) -> bool {
         false
@@ -99,9 +107,61 @@ pub struct Colluding {
 }
 
 impl Malicious {
+    /// What ties its rounds, which stand below `path`.
+    pub fn rounds_rule(&self, path: &str, rules: &mut Rules) {
+        if let Some(until) = self.until_round {
+            let rule = format!("must be at least {} (from_round), got {until}", self.from_round);
+            rules.require(until >= self.from_round, &format!("{path}until_round"), rule);
+        }
+    }
+
+    /// The clients that attack in a round, ascending; `drawn` is where a run keeps who they are,
+    /// `size` gives the number of items of a client, and `rng` the run's stream for a purpose.
+    pub fn attackers(
+        &self,
+        (round, drawn): (Round, &Drawn),
+        (n_clients, size): (u32, impl Fn(ClientId) -> u64),
+        rng: impl Fn(Purpose) -> SimRng,
+    ) -> Arc<[u32]> {
+        match self.attacks(round) {
+            true => drawn.of(&self.clients, (n_clients, size), || rng(clients::CHOSEN)),
+            false => Arc::default(),
+        }
+    }
+
+    /// What a malicious client trains to instead of `trained`, from `model`: both are the numbers
+    /// that learn.
+    pub fn craft_alone(&self, model: &[f32], trained: &mut [f32], round: Round, rng: SimRng) {
+        let change: Vec<f64> = change(trained, model).collect();
+        let mut own = Crafting {
+            model,
+            change: &change,
+            round,
+            rng,
+        };
+        if let Some(crafted) = self.adversary.craft(&mut own) {
+            apply(trained, model, &crafted);
+        }
+    }
+
     /// Whether an attack takes place in a round, if there are malicious clients.
     fn attacks(&self, round: Round) -> bool {
         (self.from_round..=self.until_round.unwrap_or(u32::MAX)).contains(&round.0)
+    }
+
+    /// The malicious clients of a run with these streams, ascending, of clients with so many items.
+    pub fn drawn(&self, sizes: &[u64], streams: Streams) -> Vec<u32> {
+        let size = |client: ClientId| sizes[client.0 as usize];
+        self.clients
+            .of(sizes.len() as u32, size, &mut streams.global(clients::CHOSEN))
+    }
+
+    /// What malicious clients change in their training items, if there are such clients.
+    pub fn poison(&self) -> Option<Poison> {
+        if self.clients.is_none() {
+            return None;
+        }
+        self.adversary.poison()
     }
 
     /// What ties its settings to those of the protocol.
@@ -110,10 +170,7 @@ impl Malicious {
         if malicious.clients.is_none() || rules.is_broken("malicious.adversary") {
             return;
         }
-        if let Some(until) = malicious.until_round {
-            let rule = format!("must be at least {} (from_round), got {until}", malicious.from_round);
-            rules.require(until >= malicious.from_round, "malicious.until_round", rule);
-        }
+        malicious.rounds_rule("malicious.", rules);
         if malicious.adversary.colludes() {
             let rule = "colludes, and with secure aggregation nothing in the simulation sees the updates of several clients; set secure: Off, or \
                         an adversary that does not collude";
@@ -130,13 +187,16 @@ impl Malicious {
 }
 
 impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
-    /// The clients that attack in a round, ascending; `rng` gives the run's stream for a purpose.
-    pub(crate) fn attackers(&self, round: Round, n_clients: u32, rng: impl Fn(Purpose) -> SimRng) -> Arc<[u32]> {
+    /// The clients that attack in a round, ascending; `size` and `rng` as those of
+    /// [`Malicious::attackers`].
+    pub(crate) fn attackers(
+        &self,
+        round: Round,
+        clients: (u32, impl Fn(ClientId) -> u64),
+        rng: impl Fn(Purpose) -> SimRng,
+    ) -> Arc<[u32]> {
         let malicious = &self.protocol.malicious;
-        match malicious.attacks(round) {
-            true => self.drawn.of(&malicious.clients, n_clients, || rng(clients::CHOSEN)),
-            false => Arc::default(),
-        }
+        malicious.attackers((round, &self.drawn), clients, rng)
     }
 
     /// The numbers that learn of an update, and those of the model that they belong to.
@@ -149,16 +209,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
     /// Makes a malicious client's update of its honest one, both models.
     pub(crate) fn craft(&self, model: &[f32], update: &mut [f32], cx: &JobContext) {
         let (update, model) = self.learning(update, model);
-        let change: Vec<f64> = change(update, model).collect();
-        let mut own = Crafting {
-            model,
-            change: &change,
-            round: cx.round(),
-            rng: cx.round_rng(CRAFTED),
-        };
-        if let Some(crafted) = self.protocol.malicious.adversary.craft(&mut own) {
-            apply(update, model, &crafted);
-        }
+        let malicious = &self.protocol.malicious;
+        malicious.craft_alone(model, update, cx.round(), cx.round_rng(CRAFTED));
     }
 
     /// Makes the updates of colluding clients of their honest ones: each with the model that it is

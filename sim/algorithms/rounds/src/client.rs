@@ -264,7 +264,9 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
         if rounds.is_secure() {
             self.session = Some(Session::begin(None, cx));
         }
-        let attacks = rounds.attackers(cx.round(), cx.n_clients(), |purpose| cx.run_rng(purpose));
+        let attacks = rounds.attackers(cx.round(), (cx.n_clients(), |client| cx.size_of(client)), |purpose| {
+            cx.run_rng(purpose)
+        });
         let work = Training {
             order,
             model,

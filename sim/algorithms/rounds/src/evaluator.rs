@@ -242,6 +242,9 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>, T: RoundEvaluator<R, P, X>> 
         }
         compression(end, sheet);
         private(end, sheet);
+        if end.strategy.protocol().aggregator.accuses() {
+            end.server.detection().write(sheet);
+        }
         warn(&end.counters, end.server.beyond_range(), end.rounds.len(), sheet);
         if let Some(table) = end.server.refusals() {
             sheet.artifact(REFUSED_UPDATES.file, table.into_bytes());

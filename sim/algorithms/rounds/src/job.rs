@@ -122,6 +122,10 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
         cx: &JobContext,
         is_dry: bool,
     ) -> Trained<P::Extra, R::ClientState> {
+        let shard = match training.attacks && self.protocol.malicious.adversary.poison().is_some() {
+            true => self.trainer.poisoned(shard),
+            false => shard,
+        };
         let model = self.open_model(&training.model);
         let order = self.open_order(&training.order);
         let task = Task {

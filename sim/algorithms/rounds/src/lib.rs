@@ -98,8 +98,9 @@ mod trainer;
 mod trains;
 
 pub use adversary::{
-    Adversary, Colluding, Crafting, FreeRider, GaussianNoise, InnerProduct, LittleIsEnough, Malicious,
-    MaliciousClients, MinMax, MinSum, Perturbation, Scaled, SignFlip,
+    Adversary, CRAFTED, Colluding, Crafting, Drawn, FreeRider, GaussianNoise, InnerProduct, LabelFlip, LittleIsEnough,
+    Malicious, MaliciousClients, MinMax, MinSum, NodeBackdoor, Perturbation, Poison, Scaled, Shape, SignFlip, Spread,
+    SubgraphBackdoor, Trigger,
 };
 pub use aggregator::{Aggregating, Aggregator, ClientUpdate};
 pub use client::Client;
@@ -111,7 +112,10 @@ pub use message::{Extra, Order};
 pub use personalisation::{Answers, Memory, OwnModel, Personalisation, Travels};
 pub use private::{HiddenItems, NoiseAt, Private};
 pub use rounds::Rounds;
-pub use rule::{Krum, Mean, Median, NormClip, Rule, TrimmedMean, Update, Updates};
+pub use rule::{
+    Bulyan, CentredClipping, FlTrust, Flame, FoolsGold, GeometricMedian, Krum, Mean, Median, NormClip, Rule,
+    RuleContext, RuleMemory, TrimmedMean, Update, Updates,
+};
 pub use server::{Seen, SeenUpdate, Server};
 pub use server_optimiser::{Adam, Average, Momentum, ServerMoments, ServerOptimiser, Yogi};
 pub use settings::{Absent, Aggregation, Completeness, Discount, Protocol, Secure, Weighting};
@@ -345,11 +349,20 @@ pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
     registry.add_component::<dyn Adversary, LittleIsEnough>()?;
     registry.add_component::<dyn Adversary, MinMax>()?;
     registry.add_component::<dyn Adversary, MinSum>()?;
+    registry.add_component::<dyn Adversary, LabelFlip>()?;
+    registry.add_component::<dyn Adversary, SubgraphBackdoor>()?;
+    registry.add_component::<dyn Adversary, NodeBackdoor>()?;
     registry.add_component::<dyn Rule, Mean>()?;
     registry.add_component::<dyn Rule, TrimmedMean>()?;
     registry.add_component::<dyn Rule, NormClip>()?;
     registry.add_component::<dyn Rule, Median>()?;
     registry.add_component::<dyn Rule, Krum>()?;
+    registry.add_component::<dyn Rule, Bulyan>()?;
+    registry.add_component::<dyn Rule, GeometricMedian>()?;
+    registry.add_component::<dyn Rule, CentredClipping>()?;
+    registry.add_component::<dyn Rule, FoolsGold>()?;
+    registry.add_component::<dyn Rule, Flame>()?;
+    registry.add_component::<dyn Rule, FlTrust>()?;
     registry.add_component::<dyn ServerOptimiser, Average>()?;
     registry.add_component::<dyn ServerOptimiser, Momentum>()?;
     registry.add_component::<dyn ServerOptimiser, Adam>()?;

@@ -1,7 +1,7 @@
 //! Models that differ between the server and its clients, or from client to client.
 
 use crate::Trainer;
-use crate::rule::{Mean, Rule, Update, Updates};
+use crate::rule::{Mean, Rule, RuleContext, Update, Updates};
 use folkmoot_codecs::{Shape, n_values};
 use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::*;
@@ -44,8 +44,8 @@ pub trait Personalisation<R: Trainer>: Send + Sync {
 
     /// The aggregate of updates that the server sees one by one. Default: by the card's rule, of
     /// the first [`Travels::n_down`] numbers.
-    fn combine(&self, trainer: &R, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
-        rule.combine(&updates.first(self.travels(trainer).n_down))
+    fn combine(&self, trainer: &R, rule: &dyn Rule, updates: &Updates<'_>, context: &mut RuleContext<'_>) -> Vec<f64> {
+        rule.combine(&updates.first(self.travels(trainer).n_down), context)
     }
 
     /// What the server makes of that, before its optimiser: `memory` is its own, at first empty,
@@ -141,7 +141,7 @@ impl Memory {
                         all: all.collect(),
                         ..*updates
                     };
-                    let own = Mean {}.combine(&all.first(n));
+                    let own = Mean::of(&all.first(n));
                     let own: Arc<[f32]> = own.into_iter().map(|x| x as f32).collect();
                     made.push((row, Arc::clone(&own)));
                     own

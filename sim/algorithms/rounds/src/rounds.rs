@@ -190,6 +190,7 @@ impl<R: Trainer, P, X> Rounds<R, P, X> {
             opens: self.opens(),
             sends_model_alone: alone,
             hides_items: self.hides_items,
+            has_items: R::HAS_ITEMS,
         };
         let mut rules = Rules::default();
         self.protocol.suits(&trains, &mut rules);

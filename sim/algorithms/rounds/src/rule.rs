@@ -1,11 +1,25 @@
 //! How the updates of a round become one: a part that a card names as `protocol.aggregator`.
 
+mod bulyan;
+mod centred_clipping;
+mod context;
+mod fl_trust;
+mod flame;
+mod fools_gold;
+mod geometric_median;
 mod krum;
 mod mean;
 mod median;
 mod norm_clip;
 mod trimmed_mean;
 
+pub use bulyan::Bulyan;
+pub use centred_clipping::CentredClipping;
+pub use context::{RuleContext, RuleMemory};
+pub use fl_trust::FlTrust;
+pub use flame::Flame;
+pub use fools_gold::FoolsGold;
+pub use geometric_median::GeometricMedian;
 pub use krum::Krum;
 pub use mean::Mean;
 pub use median::Median;
@@ -30,11 +44,29 @@ pub trait Rule: Send + Sync {
     /// There are at least [`fewest`](Rule::fewest) updates, each finite and with a weight above 0,
     /// in ascending order of their clients; in buffered aggregation one client may have sent
     /// several, which then stand in the order in which they came.
-    fn combine(&self, updates: &Updates<'_>) -> Vec<f64>;
+    fn combine(&self, updates: &Updates<'_>, context: &mut RuleContext<'_>) -> Vec<f64>;
 
     /// With fewer updates the model stays as it is. Default: 1.
     fn fewest(&self) -> u32 {
         1
+    }
+
+    /// Whether it keeps something in [`RuleContext::memory`] from round to round, so that it cannot
+    /// combine several groups of updates in one round. Default: no.
+    fn remembers(&self) -> bool {
+        false
+    }
+
+    /// Whether it names clients whose updates it leaves out as malicious
+    /// ([`RuleContext::exclude`]), so that a run reports how often it is right. Default: no.
+    fn accuses(&self) -> bool {
+        false
+    }
+
+    /// The number of items of the server's own data set, with which it trains in each round
+    /// ([`RuleContext::trusted`]). Default: it has none.
+    fn trusted_items(&self) -> Option<u32> {
+        None
     }
 
     /// Whether the weighted sum of all updates is enough, so that the server need not see single
@@ -95,11 +127,37 @@ impl<'a> Updates<'a> {
         self.model.get(i).map_or(0.0, |x| f64::from(*x))
     }
 
+    /// The changes that updates are, each times its discount: of each the numbers that learn.
+    pub fn changes(&self) -> Vec<Vec<f64>> {
+        let change = |update: &Update<'a>| {
+            let learning = self.n_trainable.min(update.values.len());
+            let change = |i: usize| update.discount * (f64::from(update.values[i]) - self.base(i));
+            (0..learning).map(change).collect()
+        };
+        self.all.iter().map(change).collect()
+    }
+
+    /// What moves the model by this change of the numbers that learn, in the form of the updates;
+    /// the other numbers are the weighted mean of theirs, with these weights of updates.
+    pub fn moved(&self, change: &[f64], weights: &[f64]) -> Vec<f64> {
+        let total: f64 = weights.iter().sum();
+        let mean = |i: usize| {
+            let sum: f64 = (self.all.iter().zip(weights))
+                .map(|(update, weight)| weight * (update.value(i) - self.base(i)))
+                .sum();
+            if total > 0.0 { sum / total } else { 0.0 }
+        };
+        let of = |i: usize| self.base(i) + change.get(i).copied().unwrap_or_else(|| mean(i));
+        (0..self.n_values()).map(of).collect()
+    }
+
     /// How many numbers each update has.
     pub fn n_values(&self) -> usize {
         self.all.first().map_or(0, |update| update.values.len())
     }
 }
 
+#[cfg(test)]
+mod defence_tests;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! The server's side of rounds: the model, and one of three state machines that say when it moves.
 
 mod buffered;
+mod detection;
 mod model;
 mod secure;
 mod seen;
@@ -9,6 +10,7 @@ mod synchronous;
 use super::message::{Extra, Up};
 use super::{Exchange, Memory, Protocol, Rounds, Secure, SidePayload, Trainer};
 use buffered::Buffered;
+pub(crate) use detection::Detection;
 use folkmoot_engine::prelude::*;
 pub(super) use model::Turn;
 use model::{Global, unread};
@@ -74,6 +76,11 @@ impl<C: State, M: State, T: Extra> Server<C, M, T> {
     /// What was kept of the extras.
     pub fn collected(&self) -> &C {
         &self.global.collected
+    }
+
+    /// How often the card's rule was right about whom it excluded.
+    pub(super) fn detection(&self) -> Detection {
+        self.global.detection
     }
 
     /// As [`Global::beyond_range`].

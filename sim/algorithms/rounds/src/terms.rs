@@ -14,6 +14,12 @@ pub const TERMS: &[Term] = terms! {
         "Rounds with too few updates, or with zero total weight, that left the model unchanged.";
     "epsilon_training", "Epsilon of training", Number [lower]:
         "Privacy loss of training for the client with the largest, from Rényi DP accounting at the ledger's delta. The unit of privacy and the adversary are documented at protocol.private.";
+    "detection_precision", "Precision of detection", Number [fraction, higher]:
+        "Updates of malicious clients, in rounds of their attack, among the updates that the aggregator excluded. Absent if it excluded none, or nobody attacked.";
+    "detection_recall", "Recall of detection", Number [fraction, higher]:
+        "Excluded updates among those of malicious clients in rounds of their attack. Absent if nobody attacked.";
+    "falsely_excluded", "Falsely excluded updates", Number [fraction, lower]:
+        "Excluded updates among those of honest clients.";
     "compression_up", "Compression of updates", Number [higher]:
         "Compression ratio of updates: uncompressed size divided by transmitted size. Additional instructions count at their transmitted size.";
     "compression_down", "Compression of models", Number [higher]:

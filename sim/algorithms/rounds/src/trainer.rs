@@ -1,6 +1,7 @@
 //! What is trained in rounds: the one trait that an algorithm needs.
 
 use crate::{Aggregator, COUNTERS, Task, Trained};
+use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::ClientSelection;
 use folkmoot_learning::Layout;
@@ -12,6 +13,10 @@ pub trait Trainer: Send + Sync + Sized + 'static {
     type Shard<'a>: Copy + Send + Sync;
     /// State that a client keeps from one training to the next and never sends; `()` if none.
     type ClientState: State + Sync + Clone;
+
+    /// Whether malicious clients can change their training items ([`Trainer::poisoned`]), and
+    /// items can be drawn for the server's own data set ([`Trainer::trusted`]).
+    const HAS_ITEMS: bool = false;
 
     /// Counters of a run: [`COUNTERS`], followed by those that [`Trained::counts`] raises.
     const COUNTERS: &'static [&'static str] = COUNTERS;
@@ -53,6 +58,18 @@ pub trait Trainer: Send + Sync + Sized + 'static {
     /// An aggregator of its own, instead of the card's. Default: none.
     fn aggregator(&self) -> Option<&dyn Aggregator> {
         None
+    }
+
+    /// What a malicious client trains on, where its adversary changes training items. Only asked
+    /// with [`HAS_ITEMS`](Trainer::HAS_ITEMS). Default: what it holds.
+    fn poisoned<'a>(&self, shard: Self::Shard<'a>) -> Self::Shard<'a> {
+        shard
+    }
+
+    /// The model after a training on the server's own data set. Only asked with
+    /// [`HAS_ITEMS`](Trainer::HAS_ITEMS). Default: the model as it came.
+    fn trusted(&self, parameters: &[f32], _rng: &mut SimRng) -> Vec<f32> {
+        parameters.to_vec()
     }
 
     /// Local training of one client. Pure: on any thread, once or more often per task.

@@ -25,6 +25,8 @@ pub struct Trains {
     pub sends_model_alone: Result<(), &'static str>,
     /// As [`Rounds::hiding_items`](crate::Rounds::hiding_items).
     pub hides_items: Result<(), &'static str>,
+    /// As [`Trainer::HAS_ITEMS`](crate::Trainer::HAS_ITEMS).
+    pub has_items: bool,
 }
 
 impl Default for Trains {
@@ -35,6 +37,7 @@ impl Default for Trains {
             opens: false,
             sends_model_alone: Err(NOT_SAID),
             hides_items: Err(NO_ITEMS),
+            has_items: false,
         }
     }
 }
@@ -52,6 +55,14 @@ impl Protocol {
         };
         if let Err(why) = can {
             rules.require(false, "protocol.private", format!("must be Off here: {why}"));
+        }
+        if !trains.has_items {
+            let rule = "changes training items, which this algorithm keeps in a form of its own; use another adversary, or FedAvg";
+            let is_free = rules.is_broken("protocol.malicious.adversary") || self.malicious.poison().is_none();
+            rules.require(is_free, "protocol.malicious.adversary", rule);
+            let rule = "trains on items of the server's own, which this algorithm keeps in a form of its own; use another aggregator, or FedAvg";
+            let is_free = rules.is_broken("protocol.aggregator") || self.aggregator.trusted_items().is_none();
+            rules.require(is_free, "protocol.aggregator", rule);
         }
         let has_parts = self.completeness.partial_prob <= 0.0 || trains.passes > 1;
         let rule =

@@ -130,6 +130,11 @@ macro_rules! alike {
                 self.handling.env.shares.n_clients()
             }
 
+            /// The number of items of a client.
+            pub fn size_of(&self, client: ClientId) -> u64 {
+                self.handling.env.ground.shards.size(client)
+            }
+
             /// What can be done about lost and late messages, for the text of an error:
             /// [`World::remedy`](crate::World::remedy).
             pub fn remedy(&self) -> String {

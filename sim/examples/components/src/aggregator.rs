@@ -1,7 +1,7 @@
 //! An aggregator: it combines the updates of a round into one.
 
 use folkmoot::prelude::*;
-use folkmoot::rounds::{Rule, Updates};
+use folkmoot::rounds::{Rule, RuleContext, Updates};
 use folkmoot::scenarios::axis::DuplicateName;
 use folkmoot::scenarios::registry::Registry;
 
@@ -16,7 +16,7 @@ struct Middle {
 }
 
 impl Rule for Middle {
-    fn combine(&self, updates: &Updates<'_>) -> Vec<f64> {
+    fn combine(&self, updates: &Updates<'_>, _: &mut RuleContext<'_>) -> Vec<f64> {
         let median = |i: usize| {
             let mut column: Vec<f64> = updates.all.iter().map(|update| update.value(i)).collect();
             column.sort_unstable_by(f64::total_cmp);

@@ -1,17 +1,18 @@
 //! The shards: what each client trains on, validates with and tests on, ready for the network.
 
+use super::brought::Brought;
 use super::graph_layers::GraphLayers;
 use super::narrow::Narrow;
 use super::task::{Known, TargetScale, Task, Truth};
 use super::{Inputs, Nodes, Parts, Scale, Split, Target};
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partition};
+use folkmoot_graphs::{Dataset, Graph, Labels, Partition};
 use folkmoot_learning::{Batch, Csr};
 use folkmoot_parts::Chosen;
-use folkmoot_rounds::packed::first_not_finite;
 use folkmoot_scores::inference::{Scaling, Table};
 use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What items are for.
@@ -33,6 +34,8 @@ pub struct Shard {
     n_train_nodes: u32,
     /// Its nodes as they train where they use few of their columns.
     narrow: Option<Box<Narrow>>,
+    /// What its client trains on in the rounds of an attack that changes training items.
+    pub(super) poisoned: Option<Box<Shard>>,
 }
 
 /// A graph as it trains: its matrix, its features, and what is to be answered of it.
@@ -115,6 +118,7 @@ impl Shard {
             n_train: n_train as u32,
             n_train_nodes: batch.csr().n_rows() as u32,
             narrow: None,
+            poisoned: None,
             kind,
         }
     }
@@ -154,6 +158,14 @@ impl Shard {
                 self.narrow = Narrow::of(batch);
             }
         }
+        if let Some(poisoned) = &mut self.poisoned {
+            poisoned.make_ready(sums);
+        }
+    }
+
+    /// What its client trains on in the rounds of an attack.
+    pub fn poisoned(&self) -> &Shard {
+        self.poisoned.as_deref().unwrap_or(self)
     }
 
     pub(super) fn narrow(&self) -> Option<&Narrow> {
@@ -198,141 +210,6 @@ impl Shard {
     }
 }
 
-/// What a node brings of a data set: looked up once, and read for each graph.
-pub struct Brought<'a> {
-    inputs: Inputs,
-    /// What is read, with its columns; `None` where inputs are made from the graph.
-    features: Option<(&'a Features, Vec<usize>)>,
-    n_features: usize,
-}
-
-impl<'a> Brought<'a> {
-    /// What `inputs` takes of a data set.
-    pub fn new(inputs: Inputs, dataset: &'a Dataset) -> Result<Brought<'a>, StrategyError> {
-        let made = |n_features| Brought {
-            inputs,
-            features: None,
-            n_features,
-        };
-        match inputs {
-            Inputs::Degree { most } => return Ok(made(most as usize + 1)),
-            Inputs::Constant => return Ok(made(1)),
-            Inputs::Structured { .. } if dataset.features.is_none() => return Ok(made(1 + inputs.n_structural())),
-            Inputs::Features
-            | Inputs::RowNormalised
-            | Inputs::Intrinsic
-            | Inputs::FeaturesOrDegree { .. }
-            | Inputs::Structured { .. } => {}
-        }
-        let Some(features) = &dataset.features else {
-            return refuse("the data set has no features; set inputs: Degree() or Constant");
-        };
-        if features.n_rows() != dataset.n_nodes() {
-            return refuse(format!(
-                "the data set has features for {} nodes and {} nodes",
-                features.n_rows(),
-                dataset.n_nodes()
-            ));
-        }
-        let is_structural = |column: &usize| {
-            let mut ranges = dataset.structural_columns.iter();
-            ranges.any(|range| range.contains(&(*column as u32)))
-        };
-        let is_left_out = |column: &usize| inputs == Inputs::Intrinsic && is_structural(column);
-        let columns: Vec<usize> = (0..features.n_columns())
-            .filter(|column| !is_left_out(column))
-            .collect();
-        if columns.is_empty() {
-            return refuse(
-                "the data set's features have no column that is asked for; set inputs: Degree() or Constant",
-            );
-        }
-        Ok(Brought {
-            inputs,
-            n_features: columns.len() + inputs.n_structural(),
-            features: Some((features, columns)),
-        })
-    }
-
-    /// How many numbers a node brings.
-    pub fn n_features(&self) -> usize {
-        self.n_features
-    }
-
-    /// What the nodes of `graph`, which are the rows `rows` of the data set, bring: shape
-    /// `(n_nodes, n_features)`.
-    pub fn of(&self, graph: &Graph, rows: &[u32]) -> Result<Vec<f32>, StrategyError> {
-        let mut all = vec![0.0; rows.len() * self.n_features];
-        let each = all.chunks_exact_mut(self.n_features);
-        let Some((features, columns)) = &self.features else {
-            for (node, to) in each.enumerate() {
-                let column = match self.inputs {
-                    Inputs::Degree { most } => graph.degree(node as u32).min(most as usize),
-                    _ => 0,
-                };
-                to[column] = 1.0;
-            }
-            self.add_structure(graph, &mut all);
-            return Ok(all);
-        };
-        let mut whole = vec![0.0; features.n_columns()];
-        for (row, to) in rows.iter().zip(each) {
-            features.write_row(*row, &mut whole);
-            if let Some(column) = first_not_finite(&whole) {
-                return refuse(format!(
-                    "feature {column} of node {row} is {}, and features must be finite",
-                    whole[column]
-                ));
-            }
-            match columns.len() == whole.len() {
-                true => to[..whole.len()].copy_from_slice(&whole),
-                false => to.iter_mut().zip(columns).for_each(|(to, column)| *to = whole[*column]),
-            }
-            if self.inputs == Inputs::RowNormalised {
-                let sum: f64 = to.iter().map(|x| f64::from(x.abs())).sum();
-                let share = |x: f32| if sum > 0.0 { (f64::from(x) / sum) as f32 } else { x };
-                to.iter_mut().for_each(|x| *x = share(*x));
-            }
-        }
-        self.add_structure(graph, &mut all);
-        Ok(all)
-    }
-
-    /// Writes the last numbers of each row, those that are of the structure about a node.
-    fn add_structure(&self, graph: &Graph, all: &mut [f32]) {
-        let Inputs::Structured { walks, degrees } = self.inputs else {
-            return;
-        };
-        let n_plain = self.n_features - self.inputs.n_structural();
-        for (node, row) in all.chunks_exact_mut(self.n_features).enumerate() {
-            let (back, degree) = row[n_plain..].split_at_mut(walks as usize);
-            back_home(graph, node as u32, back);
-            if degrees > 0 {
-                degree[graph.degree(node as u32).clamp(1, degrees as usize) - 1] = 1.0;
-            }
-        }
-    }
-}
-
-/// The probabilities that a walk from `node` that goes on to a neighbour at random, each as likely,
-/// is back after 1, 2 and so on steps; 0 without neighbours. Sums are in double precision, by
-/// ascending nodes.
-fn back_home(graph: &Graph, node: u32, back: &mut [f32]) {
-    let mut now = vec![0.0; graph.n_nodes()];
-    now[node as usize] = 1.0;
-    for back in back {
-        let mut next = vec![0.0; now.len()];
-        for (from, share) in (0..).zip(&now).filter(|(_, share)| **share > 0.0) {
-            let neighbours = graph.neighbours(from);
-            for &to in neighbours {
-                next[to as usize] += share / neighbours.len() as f64;
-            }
-        }
-        now = next;
-        *back = now[node as usize] as f32;
-    }
-}
-
 /// See [`Shard::make_ready`].
 pub(super) fn make_ready(batch: &mut Batch, sums: bool) {
     batch.keep_nonzeros();
@@ -366,7 +243,7 @@ pub(super) fn shards(
     let source = Source::of_clients(reading, run.dataset, run.partition)?;
     let of_client = |client: u32| {
         if !run.needed.contains(&client) {
-            return source.graphs(Default::default());
+            return source.nothing();
         }
         let items = run.partition.shard(client as usize);
         let parts = source.parts(client, items, run.streams);
@@ -406,6 +283,19 @@ pub fn starts(graphs: &[Graph]) -> Vec<u32> {
         start - graph.n_nodes() as u32
     };
     graphs.iter().map(next).collect()
+}
+
+/// What is other in a shard than in the data set; by default nothing.
+#[derive(Default)]
+pub(super) struct Changes {
+    /// The classes of items.
+    pub(super) classes: BTreeMap<u32, u32>,
+    /// Graphs in the place of others.
+    pub(super) graphs: BTreeMap<u32, Graph>,
+    /// Nodes in which columns have a value, before any scaling.
+    pub(super) nodes: BTreeSet<u32>,
+    pub(super) columns: Vec<usize>,
+    pub(super) value: f32,
 }
 
 /// What shards are made from.
@@ -455,23 +345,46 @@ impl<'a> Source<'a> {
         self.items.labelled(items)
     }
 
+    /// The class of an item, if it has one.
+    pub(super) fn class(&self, item: u32) -> Option<u32> {
+        self.items.class(item)
+    }
+
     /// What a client holds of `items`, of which those of `parts` train, validate and test.
     pub(super) fn shard(&self, client: u32, items: &[u32], parts: Parts) -> Result<Shard, StrategyError> {
+        self.shard_with(client, items, parts, &Changes::default())
+    }
+
+    /// The same with changes.
+    pub(super) fn shard_with(
+        &self,
+        client: u32,
+        items: &[u32],
+        parts: Parts,
+        changes: &Changes,
+    ) -> Result<Shard, StrategyError> {
         match self.dataset.is_graph_level() {
-            true => self.graphs(parts),
-            false => self.nodes(client, items, parts),
+            true => self.graphs(parts, changes),
+            false => self.nodes_with(client, items, parts, changes),
         }
     }
 
-    fn graphs(&self, items: Parts) -> Result<Shard, StrategyError> {
+    /// The shard of a client that is not needed here.
+    pub(super) fn nothing(&self) -> Result<Shard, StrategyError> {
+        self.graphs(Parts::default(), &Changes::default())
+    }
+
+    fn graphs(&self, items: Parts, changes: &Changes) -> Result<Shard, StrategyError> {
+        let class = |item: &u32| changes.classes.get(item).copied();
         let single = |item: &u32| -> Result<Single, StrategyError> {
-            let graph = &self.dataset.graphs[*item as usize];
+            let graph = changes.graphs.get(item).unwrap_or(&self.dataset.graphs[*item as usize]);
             let start = self.starts[*item as usize];
             let rows: Vec<u32> = (start..start + graph.n_nodes() as u32).collect();
             let matrix = self.reading.encoder.propagation().matrix(&Csr::from_graph(graph));
-            let truth = match &self.node_classes {
-                Some(classes) => Truth::of_classes(rows.iter().map(|node| classes[*node as usize]).collect()),
-                None => self.items.truth(&[*item]),
+            let truth = match (&self.node_classes, class(item)) {
+                (_, Some(class)) => Truth::of_classes(vec![class]),
+                (Some(classes), _) => Truth::of_classes(rows.iter().map(|node| classes[*node as usize]).collect()),
+                (None, None) => self.items.truth(&[*item]),
             };
             Ok((matrix, self.brought.of(graph, &rows)?, truth))
         };
@@ -497,7 +410,8 @@ impl<'a> Source<'a> {
             (batch, all)
         };
         let parts = [batch(&graphs[0]), batch(&graphs[1]), batch(&graphs[2])];
-        let of_items = |part: &Vec<u32>| part.iter().filter_map(|item| self.items.class(*item)).collect();
+        let class = |item: &u32| class(item).or_else(|| self.class(*item));
+        let of_items = |part: &Vec<u32>| part.iter().filter_map(class).collect();
         let classes = [of_items(&items[0]), of_items(&items[1]), of_items(&items[2])];
         Ok(Shard::new(Kind::Graphs {
             items: Box::new(items),
@@ -521,8 +435,16 @@ impl<'a> Source<'a> {
     }
 
     pub(super) fn nodes(&self, client: u32, items: &[u32], parts: Parts) -> Result<Shard, StrategyError> {
+        self.nodes_with(client, items, parts, &Changes::default())
+    }
+
+    fn nodes_with(&self, client: u32, items: &[u32], parts: Parts, changes: &Changes) -> Result<Shard, StrategyError> {
         let graph = self.dataset.graph().induced(items);
         let mut features = self.brought.of(&graph, items)?;
+        let rows = items.iter().zip(features.chunks_exact_mut(self.brought.n_features()));
+        for (_, row) in rows.filter(|(item, _)| changes.nodes.contains(item)) {
+            changes.columns.iter().for_each(|column| row[*column] = changes.value);
+        }
         let mask = |part: &Vec<u32>| items.iter().map(|item| part.binary_search(item).is_ok()).collect();
         let masks: [Vec<bool>; 3] = [mask(&parts[0]), mask(&parts[1]), mask(&parts[2])];
         if self.reading.scale == Scale::Standardised {
@@ -538,7 +460,10 @@ impl<'a> Source<'a> {
             &features,
         );
         let train = (0..items.len() as u32).filter(|at| masks[0][*at as usize]).collect();
-        let truth = self.items.truth(items);
+        let mut truth = self.items.truth(items);
+        for (class, item) in truth.classes.iter_mut().zip(items) {
+            *class = changes.classes.get(item).copied().unwrap_or(*class);
+        }
         let mut known = [Vec::new(), Vec::new(), Vec::new()];
         masks
             .iter()

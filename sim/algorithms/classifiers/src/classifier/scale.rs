@@ -247,7 +247,7 @@ mod tests {
             features: Some(Features::Sparse(SparseRows::from_rows(3, &rows).unwrap())),
             ..Dataset::clone(&set)
         };
-        let brought = crate::classifier::data::Brought::new(Inputs::RowNormalised, &dataset).unwrap();
+        let brought = crate::classifier::Brought::new(Inputs::RowNormalised, &dataset).unwrap();
         let of_first = brought.of(&dataset.graphs[0], &[0, 1]).unwrap();
         assert_eq!(of_first, [0.0, 0.0, 0.0, 0.25, 0.0, -0.75]);
     }
@@ -258,7 +258,7 @@ mod tests {
         let graph = folkmoot_graphs::Graph::from_edges(5, &[(0, 1), (0, 2), (1, 2), (2, 3)], false).unwrap();
         let dataset = Dataset::of_graph("tailed", graph.clone());
         let inputs = Inputs::Structured { walks: 3, degrees: 2 };
-        let brought = crate::classifier::data::Brought::new(inputs, &dataset).unwrap();
+        let brought = crate::classifier::Brought::new(inputs, &dataset).unwrap();
         assert_eq!(brought.n_features(), 6);
         let rows = brought.of(&graph, &[0, 1, 2, 3, 4]).unwrap();
         // Back after two steps: from 0 by 1 with 1/2 · 1/2 and by 2 with 1/2 · 1/3; after three

@@ -82,6 +82,7 @@ impl<R: Trainer + AsRef<Classifier>, P: SidePayload<R>, X: Exchange<R>> RoundEva
         classifier.conclude(&self.0, end.parameters, sheet);
         classifier.untrained_control(&self.0, &end.first_model(), sheet);
         let rows = classifier.client_scores(&self.0, |_, _| Cow::Borrowed(end.parameters), sheet);
+        classifier.honest_scores(&rows, (&self.0, end.run.streams), sheet);
         sheet.client_scores(rows);
     }
 }
@@ -102,6 +103,7 @@ impl Classifier {
             }
         }
         Score::write(&scores, sheet);
+        self.score_attack(held, parameters, sheet);
     }
 
     /// Writes down what the last model is worth, beside the constant answer.
@@ -122,6 +124,7 @@ impl Classifier {
             }
         }
         self.references(held, &scores, sheet);
+        self.conclude_attack(held, &[parameters], sheet);
         if let Some(answer) = self.only_answer(&all) {
             sheet.warn(format!(
                 "the last model predicts {answer} for every test item: it has not learned; help: more rounds, or another \
@@ -333,7 +336,7 @@ impl Classifier {
         })
     }
 
-    fn answers(&self, shard: &Shard, part: Part, parameters: &[f32]) -> Option<Answers> {
+    pub(super) fn answers(&self, shard: &Shard, part: Part, parameters: &[f32]) -> Option<Answers> {
         let [answers] = self.with_model(parameters, |tape| self.answers_by(tape, shard, [part]));
         answers
     }

@@ -246,6 +246,7 @@ pub fn trains(model: &Model, training: &Training, scale: Scale) -> Trains {
         passes: training.epochs,
         opens: scale == Scale::Federated,
         sends_model_alone: sends_model_alone(&*model.encoder, scale),
+        has_items: true,
         ..Trains::default()
     }
 }

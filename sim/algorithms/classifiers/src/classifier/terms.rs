@@ -35,6 +35,8 @@ pub const TERMS: &[Term] = terms! {
         "1 minus squared error over squared deviation from the mean of these items; 0 is that mean, and worse is negative. Of several numbers the mean.";
     "client_mae", "Client mean absolute error", Number [from(0.0), lower, scored(Server, Own, Clients)]:
         "Mean absolute error of the global model per client, in the number's own unit: unweighted mean over clients.";
+    "attack_success", "Attack success rate", Number [fraction, lower, scored(Server, All, Items)]:
+        "Fraction of test items of other classes that the global model gives the adversary's target class. With a backdoor they have the whole trigger, and the control is the same items without it. With flipped labels they are the items of the source class.";
     "train_accuracy", "Training accuracy", Number [fraction, higher, scored(Server, All, Items)]:
         "Accuracy of the global model on the training items, with the clients' local graphs.";
     "published_test_accuracy", "Accuracy on the published test set", Number [fraction, higher, scored(Server, Whole, Items)]:
@@ -49,6 +51,10 @@ pub const TERMS: &[Term] = terms! {
 pub const FARING: &[Term] = terms! {
     = OWN_WORST_TENTH;
     = OWN_SPREAD;
+    "honest_accuracy", "Accuracy of honest clients", Number [fraction, higher, scored(Own, Own, Clients)]:
+        "Accuracy on the items of each client that is not malicious, mean over these clients.";
+    "honest_worst_tenth", "Accuracy of the worst 10 % of honest clients", Number [fraction, higher, scored(Own, Own, Clients)]:
+        "The same, mean over the 10 % of them with the lowest.";
     "own_average_precision", "Average precision of clients", Number [fraction, higher, scored(Own, Own, Clients)]:
         "Average precision of each client's model on its own items, mean over clients with a positive label.";
     "own_worst_tenth_average_precision", "Average precision of the worst 10 % of clients", Number [fraction, higher, scored(Own, Own, Clients)]:

@@ -37,9 +37,13 @@ impl<K: State + Sync + Clone> Classified<K> {
     }
 
     pub fn rounds(self, protocol: &Protocol) -> Rounds<Self> {
-        let alone = self.classifier.sends_model_alone();
-        let statistics = scale_statistics(&self.classifier);
-        Rounds::new(self, protocol.clone())
+        let this = Classified {
+            classifier: self.classifier.under(protocol),
+            ..self
+        };
+        let alone = this.classifier.sends_model_alone();
+        let statistics = scale_statistics(&this.classifier);
+        Rounds::new(this, protocol.clone())
             .with_statistics(statistics)
             .sending_model_alone(alone)
     }
@@ -81,6 +85,8 @@ impl<K: State + Sync + Clone> Trainer for Classified<K> {
     type Shard<'a> = &'a Shard;
     type ClientState = K;
 
+    const HAS_ITEMS: bool = true;
+
     fn layout(&self) -> &Layout {
         self.classifier.network().layout()
     }
@@ -97,6 +103,14 @@ impl<K: State + Sync + Clone> Trainer for Classified<K> {
 
     fn passes(&self) -> u32 {
         self.classifier.epochs()
+    }
+
+    fn poisoned<'a>(&self, shard: Self::Shard<'a>) -> Self::Shard<'a> {
+        shard.poisoned()
+    }
+
+    fn trusted(&self, parameters: &[f32], rng: &mut SimRng) -> Vec<f32> {
+        self.classifier.train_trusted(parameters, rng)
     }
 
     /// The loss takes a forward pass on the training items: a third of an epoch.

@@ -47,6 +47,8 @@ impl Classifier {
             held: Held {
                 shards: vec![parts.nodes(0, &nodes, [trained, published, held_out])?],
                 sizes: vec![nodes.len() as u64],
+                tried: None,
+                has_trusted: false,
             },
         }))
     }

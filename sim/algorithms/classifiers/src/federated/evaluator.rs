@@ -73,6 +73,7 @@ impl RoundEvaluator<Federated> for Own {
         let model = |client, shard: &Shard| Cow::Owned(own_model(end, client, shard));
         let rows = classifier.client_scores(&self.0, model, sheet);
         conclude(&rows, sheet);
+        classifier.honest_scores(&rows, (&self.0, end.run.streams), sheet);
         sheet.client_scores(rows);
     }
 }

@@ -3,7 +3,7 @@
 use super::{Federated, Learned, Local, Method, OptimiserState, Params};
 use crate::classifier::{LocalOptimiser, Training};
 use folkmoot_parts::{Rules, component};
-use folkmoot_rounds::{Aggregation, Personalisation, Rule, Secure, Travels, Update, Updates};
+use folkmoot_rounds::{Aggregation, Personalisation, Rule, RuleContext, Secure, Travels, Update, Updates};
 
 /// FedNova: updates are divided by how far a client's steps reach, so that who makes more steps
 /// does not pull the model to itself.
@@ -103,7 +103,13 @@ impl Personalisation<Federated> for FedNova {
         Travels::whole(federated).and(1)
     }
 
-    fn combine(&self, federated: &Federated, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
+    fn combine(
+        &self,
+        federated: &Federated,
+        rule: &dyn Rule,
+        updates: &Updates<'_>,
+        context: &mut RuleContext<'_>,
+    ) -> Vec<f64> {
         let n = federated.common.n_parameters();
         let reach = |update: &Update<'_>| f64::from(update.values[n]);
         let (mut sum, mut weights) = (0.0, 0.0);
@@ -129,15 +135,12 @@ impl Personalisation<Federated> for FedNova {
             values
         };
         let rescaled: Vec<Vec<f32>> = updates.all.iter().map(rescaled).collect();
-        rule.combine(&Updates {
-            all: updates
-                .all
-                .iter()
-                .zip(&rescaled)
-                .map(|(update, values)| Update { values, ..*update })
-                .collect(),
+        let rescaled = updates.all.iter().zip(&rescaled);
+        let rescaled = Updates {
+            all: rescaled.map(|(update, values)| Update { values, ..*update }).collect(),
             ..*updates
-        })
+        };
+        rule.combine(&rescaled, context)
     }
 }
 

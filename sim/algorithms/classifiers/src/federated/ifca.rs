@@ -4,7 +4,7 @@ use super::method::sees_updates;
 use super::{Common, Federated, Learned, Local, Method, Params};
 use folkmoot_draws::SimRng;
 use folkmoot_parts::{Rules, component};
-use folkmoot_rounds::{Personalisation, Rule, Travels, Update, Updates};
+use folkmoot_rounds::{Personalisation, Rule, RuleContext, Travels, Update, Updates};
 
 /// IFCA: several models, and each client trains the one that fits its data best.
 ///
@@ -93,6 +93,8 @@ impl Method for Ifca {
     fn rules(&self, params: &Params, rules: &mut Rules) {
         let why = "an update does not identify its model";
         sees_updates(params, rules, "Ifca", why);
+        let rule = "keeps something of one model from round to round, and Ifca has several; use another aggregator";
+        rules.require(!params.protocol.aggregator.remembers(), "protocol.aggregator", rule);
     }
 }
 
@@ -120,10 +122,16 @@ impl Personalisation<Federated> for Ifca {
         Ifca::join(common, &models)
     }
 
-    fn combine(&self, federated: &Federated, rule: &dyn Rule, updates: &Updates<'_>) -> Vec<f64> {
+    fn combine(
+        &self,
+        federated: &Federated,
+        rule: &dyn Rule,
+        updates: &Updates<'_>,
+        context: &mut RuleContext<'_>,
+    ) -> Vec<f64> {
         let common = &federated.common;
         let n = common.n_parameters();
-        let cluster = |at: usize| -> Vec<f64> {
+        let mut cluster = |at: usize| -> Vec<f64> {
             let model = self.model(common, updates.model, at);
             let is_member = |update: &&Update<'_>| update.values[n] == at as f32;
             let members = updates.all.iter().filter(is_member).map(|update| Update {
@@ -134,13 +142,14 @@ impl Personalisation<Federated> for Ifca {
             if all.len() < rule.fewest().max(1) as usize {
                 return model.iter().map(|x| f64::from(*x)).collect();
             }
-            rule.combine(&Updates {
+            let members = Updates {
                 all,
                 model: &model,
                 n_trainable: updates.n_trainable,
-            })
+            };
+            rule.combine(&members, context)
         };
-        let models: Vec<Vec<f64>> = (0..self.clusters as usize).map(cluster).collect();
+        let models: Vec<Vec<f64>> = (0..self.clusters as usize).map(&mut cluster).collect();
         Ifca::join(common, &models)
     }
 }

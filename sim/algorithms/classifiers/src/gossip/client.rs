@@ -189,11 +189,19 @@ impl Client {
         self.phase = Phase::Training;
         self.began = cx.now();
         self.due = cx.now() + self.patience;
+        let malicious = &gossip.params().malicious;
+        let attackers = malicious.attackers(
+            (Round(self.round), &gossip.drawn),
+            (cx.n_clients(), |client| cx.size_of(client)),
+            |purpose| cx.run_rng(purpose),
+        );
         let work = Work {
             n_trained: self.n_trained,
             model: Arc::clone(&self.start),
+            attacks: attackers.binary_search(&cx.me().0).is_ok(),
         };
-        cx.compute(work, gossip.cost(shard));
+        let computes = !work.attacks || malicious.adversary.trains();
+        cx.compute(work, if computes { gossip.cost(shard) } else { 0.0 });
     }
 
     fn wake_after(&mut self, span: SimSpan, cx: &mut Context<'_>) {

@@ -202,6 +202,11 @@ impl Evaluator<Gossip> for Watch {
         classifier.references(&self.0, &[], sheet);
         let model = |client: ClientId, _: &Shard| Cow::Borrowed(models[client.0 as usize]);
         let rows = classifier.client_scores(&self.0, model, sheet);
+        let run = (&*self.0, end.streams);
+        classifier.honest_scores(&rows, run, sheet);
+        let honest = (0..models.len()).filter(|client| !classifier.is_malicious(*client, run));
+        let honest: Vec<&[f32]> = honest.map(|client| models[client]).collect();
+        classifier.conclude_attack(&self.0, &honest, sheet);
         sheet.client_scores(rows);
     }
 

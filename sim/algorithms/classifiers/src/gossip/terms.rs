@@ -8,6 +8,8 @@ const LIAN: &str = "Lian et al., NIPS 2017";
 pub(super) const TERMS: &[Term] = terms! {
     "accuracy", "Accuracy", Number [fraction, higher, scored(Own, All, Clients)]:
         "Accuracy of each client's model over the items of all clients: mean over clients.";
+    "attack_success", "Attack success rate", Number [fraction, lower, scored(Own, All, Clients)]:
+        "Fraction of test items of other classes that the models of honest clients give the adversary's target class: mean over these clients. With a backdoor they have the whole trigger, and the control is the same items without it. With flipped labels they are the items of the source class.";
     "worst_accuracy", "Accuracy of the worst client", Number [fraction, higher, scored(Own, All, Items)]:
         "Accuracy of the worst client's model over the items of all clients.";
     "mean_model_accuracy", "Accuracy of the mean model", Number [fraction, higher, scored(Mean, All, Items)]:

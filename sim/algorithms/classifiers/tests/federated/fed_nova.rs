@@ -32,6 +32,10 @@ fn fed_nova_rescales_by_how_far_steps_reach() {
             model: &base,
             n_trainable: n - 1,
         },
+        &mut RuleContext::new(
+            &mut RuleMemory::default(),
+            Streams::new(1).global(Purpose(*b"rd-rule ")),
+        ),
     );
     // τ = 3/4 · 2 + 1/4 · 6 = 3; 3 (3/4 · 1/2 + 1/4 · 3/6) = 1.5; what does not learn is averaged.
     assert_eq!((combined[0], combined[n - 1], combined.len()), (1.5, 1.5, n));

@@ -1,6 +1,6 @@
 //! The updates that lie among their likes.
 
-use super::{Rule, Updates};
+use super::{Rule, RuleContext, Updates};
 use folkmoot_parts::{Rules, component};
 
 /// The mean of the `chosen` updates with the least scores; with one it is Krum, with more
@@ -39,20 +39,11 @@ impl Krum {
 
     /// The places of the updates that are chosen, ascending.
     fn choose(&self, updates: &Updates<'_>) -> Vec<usize> {
-        let all = &updates.all;
-        let n = all.len();
-        let distance = |a: usize, b: usize| -> f64 {
-            let difference = |i: usize| all[a].value(i) - all[b].value(i);
-            (0..updates.n_values()).map(|i| difference(i) * difference(i)).sum()
-        };
-        let n_near = n.saturating_sub(self.faulty as usize + 2);
-        let score = |a: usize| -> f64 {
-            let mut others: Vec<f64> = (0..n).filter(|b| *b != a).map(|b| distance(a, b)).collect();
-            others.sort_unstable_by(f64::total_cmp);
-            others.iter().take(n_near).sum()
-        };
-        let scores: Vec<f64> = (0..n).map(score).collect();
-        let mut order: Vec<usize> = (0..n).collect();
+        let all: Vec<usize> = (0..updates.all.len()).collect();
+        let distances = distances(updates);
+        let score = |at: &usize| score(&distances, &all, *at, self.faulty as usize);
+        let scores: Vec<f64> = all.iter().map(score).collect();
+        let mut order = all;
         // A stable sort: of equals the first client.
         order.sort_by(|a, b| scores[*a].total_cmp(&scores[*b]));
         order.truncate(self.chosen as usize);
@@ -61,8 +52,41 @@ impl Krum {
     }
 }
 
+/// The squared distance of each pair of updates, each times its discount, over all numbers.
+fn distances(updates: &Updates<'_>) -> Vec<Vec<f64>> {
+    let all = &updates.all;
+    let distance = |a: usize, b: usize| -> f64 {
+        let difference = |i: usize| all[a].value(i) - all[b].value(i);
+        (0..updates.n_values()).map(|i| difference(i) * difference(i)).sum()
+    };
+    let n = all.len();
+    (0..n).map(|a| (0..n).map(|b| distance(a, b)).collect()).collect()
+}
+
+/// The sum of distances of one to the `|of| − faulty − 2` others that are nearest to it.
+fn score(distances: &[Vec<f64>], of: &[usize], one: usize, faulty: usize) -> f64 {
+    let others = of.iter().filter(|other| **other != one);
+    let mut others: Vec<f64> = others.map(|other| distances[one][*other]).collect();
+    others.sort_unstable_by(f64::total_cmp);
+    others.iter().take(of.len().saturating_sub(faulty + 2)).sum()
+}
+
+/// The places of so many updates that Krum chooses, each among those that are left, ascending.
+pub(super) fn closest(updates: &Updates<'_>, faulty: usize, n_chosen: usize) -> Vec<usize> {
+    let distances = distances(updates);
+    let mut left: Vec<usize> = (0..updates.all.len()).collect();
+    let mut chosen = Vec::with_capacity(n_chosen);
+    while chosen.len() < n_chosen && !left.is_empty() {
+        let scores = left.iter().map(|at| score(&distances, &left, *at, faulty));
+        let best = scores.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+        chosen.push(left.remove(best.map_or(0, |(at, _)| at)));
+    }
+    chosen.sort_unstable();
+    chosen
+}
+
 impl Rule for Krum {
-    fn combine(&self, updates: &Updates<'_>) -> Vec<f64> {
+    fn combine(&self, updates: &Updates<'_>, _: &mut RuleContext<'_>) -> Vec<f64> {
         let chosen = self.choose(updates);
         let mean = |i: usize| {
             let sum: f64 = chosen.iter().map(|at| updates.all[*at].value(i)).sum();

@@ -1,6 +1,6 @@
 //! The weighted mean.
 
-use super::{Rule, Updates};
+use super::{Rule, RuleContext, Updates};
 use folkmoot_learning::Average;
 use folkmoot_parts::component;
 
@@ -13,8 +13,9 @@ use folkmoot_parts::component;
 #[derive(Clone, Copy, Debug)]
 pub struct Mean {}
 
-impl Rule for Mean {
-    fn combine(&self, updates: &Updates<'_>) -> Vec<f64> {
+impl Mean {
+    /// The mean of updates.
+    pub(crate) fn of(updates: &Updates<'_>) -> Vec<f64> {
         let all = updates.all.iter();
         let models: Vec<_> = all
             .map(|update| (update.values, update.weight * update.discount))
@@ -23,6 +24,12 @@ impl Rule for Mean {
         sum.add_all(&models);
         let weights = updates.all.iter().fold(0.0, |sum, update| sum + update.weight);
         sum.sums().iter().map(|sum| sum / weights).collect()
+    }
+}
+
+impl Rule for Mean {
+    fn combine(&self, updates: &Updates<'_>, _: &mut RuleContext<'_>) -> Vec<f64> {
+        Mean::of(updates)
     }
 
     fn is_mean(&self) -> bool {

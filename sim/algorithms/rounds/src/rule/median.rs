@@ -1,6 +1,6 @@
 //! The median of each coordinate.
 
-use super::{Rule, Updates};
+use super::{Rule, RuleContext, Updates};
 use folkmoot_parts::component;
 
 /// For each number of the model, the median of the updates' numbers; of an even number of them the
@@ -17,7 +17,7 @@ use folkmoot_parts::component;
 pub struct Median {}
 
 impl Rule for Median {
-    fn combine(&self, updates: &Updates<'_>) -> Vec<f64> {
+    fn combine(&self, updates: &Updates<'_>, _: &mut RuleContext<'_>) -> Vec<f64> {
         let n = updates.all.len();
         let mut column = Vec::with_capacity(n);
         let mut median = |i: usize| {

@@ -1,6 +1,6 @@
 //! The mean of changes that are no longer than a bound.
 
-use super::{Rule, Updates};
+use super::{Rule, RuleContext, Updates};
 use folkmoot_parts::component;
 
 /// `base + Σ w d min(1, bound / ‖x − base‖) (x − base) / Σ w`, with the weight `w` and the discount
@@ -22,7 +22,7 @@ pub struct NormClip {
 }
 
 impl Rule for NormClip {
-    fn combine(&self, updates: &Updates<'_>) -> Vec<f64> {
+    fn combine(&self, updates: &Updates<'_>, _: &mut RuleContext<'_>) -> Vec<f64> {
         let n = updates.n_values();
         let mut combined = vec![0.0; n];
         let mut weights = 0.0;

@@ -1,6 +1,6 @@
 //! The mean without the extremes of each coordinate.
 
-use super::{Rule, Updates};
+use super::{Rule, RuleContext, Updates};
 use folkmoot_parts::component;
 
 /// For each number of the model, the mean of what is left when the `f` least and the `f` greatest
@@ -32,7 +32,7 @@ impl TrimmedMean {
 }
 
 impl Rule for TrimmedMean {
-    fn combine(&self, updates: &Updates<'_>) -> Vec<f64> {
+    fn combine(&self, updates: &Updates<'_>, _: &mut RuleContext<'_>) -> Vec<f64> {
         let n = updates.all.len();
         let cut = self.n_cut(n);
         let mut column = Vec::with_capacity(n);

@@ -3,7 +3,11 @@
 use super::super::exchange::Gathered;
 use super::super::message::{Down, Weights};
 use super::super::private::factor;
-use super::super::{Aggregation, Exchange, Memory, Rounds, ServerMoments, SidePayload, Trainer, Update, Updates};
+use super::super::{
+    Aggregation, Exchange, Memory, Rounds, RuleContext, RuleMemory, ServerMoments, SidePayload, Trainer, Update,
+    Updates,
+};
+use super::detection::Detection;
 use super::seen::Seen;
 use super::{EMPTY, REFUSED};
 use crate::evaluator::REFUSED_UPDATES;
@@ -13,6 +17,8 @@ use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+const RULE: Purpose = Purpose(*b"rd-rule ");
+const TRUSTED: Purpose = Purpose(*b"rd-trust");
 const PACKED: Purpose = Purpose(*b"rd-down ");
 const PACKED_OWN: Purpose = Purpose(*b"rd-downo");
 const PACKED_ORDER: Purpose = Purpose(*b"rd-downc");
@@ -45,6 +51,10 @@ pub(crate) struct Global<C, M> {
     pub(super) memory: Memory,
     /// What the trainer's own aggregator keeps.
     pub(crate) aggregated: Vec<u8>,
+    /// What the card's rule keeps.
+    rule: RuleMemory,
+    /// How often the card's rule was right about whom it excluded.
+    pub(super) detection: Detection,
 }
 
 /// An update and how it came.
@@ -84,6 +94,8 @@ impl<C: State + Default, M: State + Default> Global<C, M> {
             exchanged: M::default(),
             memory: Memory::default(),
             aggregated: Vec::new(),
+            rule: RuleMemory::default(),
+            detection: Detection::default(),
         }
     }
 }
@@ -283,7 +295,9 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
         if !rounds.protocol.malicious.adversary.colludes() {
             return;
         }
-        let attackers = rounds.attackers(cx.round(), cx.n_clients(), |purpose| cx.run_rng(purpose));
+        let attackers = rounds.attackers(cx.round(), (cx.n_clients(), |client| cx.size_of(client)), |purpose| {
+            cx.run_rng(purpose)
+        });
         let n_updates = updates.len();
         let attacks = |received: &&mut Received| attackers.binary_search(&received.client.0).is_ok();
         let colluding: Vec<&mut Received> = updates.iter_mut().filter(attacks).collect();
@@ -331,24 +345,45 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
             Some(own) => Some(self.aggregate(own, &all, &of)?),
             None => None,
         };
+        let (rounds, trainer, rule) = (self.rounds, &self.rounds.trainer, &*protocol.aggregator);
+        let Global {
+            parameters,
+            rule: kept,
+            memory,
+            detection,
+            ..
+        } = &mut *self.global;
         let updates = Updates {
             all,
-            model: match self.rounds.sends_changes() {
+            model: match rounds.sends_changes() {
                 true => &[],
-                false => &self.global.parameters[..self.rounds.n_sent()],
+                false => &parameters[..rounds.n_sent()],
             },
-            n_trainable: self.rounds.n_learning(),
+            n_trainable: rounds.n_learning(),
         };
-        let trainer = &self.rounds.trainer;
-        let mut combined = match (own, &self.rounds.method) {
+        let mut context = RuleContext::new(kept, self.cx.round_rng(RULE));
+        if rule.trusted_items().is_some() {
+            let trained = trainer.trusted(parameters, &mut self.cx.round_rng(TRUSTED));
+            let change = |(y, x): (&f32, &f32)| f64::from(*y) - f64::from(*x);
+            let change = trained.iter().zip(&**parameters).map(change);
+            context.trusted = Some(change.take(updates.n_trainable).collect());
+        }
+        let mut combined = match (own, &rounds.method) {
             (Some(own), _) => own,
             (None, Some(method)) => {
-                let n = self.rounds.travels.n_down;
-                self.global.memory.renew(&**method, trainer, n, &updates);
-                method.combine(trainer, &*protocol.aggregator, &updates)
+                memory.renew(&**method, trainer, rounds.travels.n_down, &updates);
+                method.combine(trainer, rule, &updates, &mut context)
             }
-            (None, None) => protocol.aggregator.combine(&updates),
+            (None, None) => rule.combine(&updates, &mut context),
         };
+        let excluded = context.excluded;
+        if rule.accuses() {
+            let cx = &*self.cx;
+            let attackers = rounds.attackers(cx.round(), (cx.n_clients(), |client| cx.size_of(client)), |purpose| {
+                cx.run_rng(purpose)
+            });
+            detection.count(updates.all.iter().map(|update| update.client), &excluded, &attackers);
+        }
         if let Aggregation::Mixed { share, discount } = protocol.aggregation {
             // Its one update is a model.
             let share = share * discount.factor(stalest);

@@ -128,6 +128,8 @@ impl Params {
         Trains {
             opens,
             sends_model_alone: if opens { Err(TOLD) } else { trains.sends_model_alone },
+            // Clients hold nodes of others, too.
+            has_items: false,
             ..trains
         }
     }

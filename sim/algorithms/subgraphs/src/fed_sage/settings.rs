@@ -122,6 +122,8 @@ impl Params {
         codec::require(&self.generator.codec(), "generator.codec", rules);
         let trains = classifier::trains(&self.model, &self.training, Scale::Raw);
         let trains = Trains {
+            // Clients hold nodes that they have made up, too.
+            has_items: false,
             opens: has_generator,
             sends_model_alone: if has_generator {
                 Err(TOLD)
