@@ -9,6 +9,7 @@
 //!   them.
 //! - [`unit()`], [`unit_f32`], [`index`], [`bernoulli`]: uniform numbers and exact choices.
 //! - [`exponential`], [`laplace`], [`normal`], [`log_gamma`], [`dirichlet`], [`Alias`]: laws.
+//! - [`discrete_laplace`], [`discrete_normal`]: integers, drawn in exact arithmetic.
 //! - [`shuffle`], [`draw_first`]: orders.
 //!
 //! Where a second way to the same law exists, its doc says whose published numbers hang on it; it
@@ -28,6 +29,7 @@
 //! ```
 
 mod alias;
+mod discrete;
 mod gamma;
 mod generator;
 mod laws;
@@ -39,6 +41,7 @@ mod testing;
 mod uniform;
 
 pub use alias::Alias;
+pub use discrete::{MAX_DISCRETE_SCALE, discrete_laplace, discrete_normal};
 pub use gamma::{dirichlet, log_gamma};
 pub use generator::SimRng;
 pub use laws::{exponential, laplace};
