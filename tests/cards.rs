@@ -47,6 +47,24 @@ fn every_card_on_the_disk_is_built_in_listed_and_right() {
     );
 }
 
+/// Recorded results were drawn in floating point: their cards say so, whatever the default is.
+#[test]
+fn cards_with_a_recorded_hash_state_their_form_of_noise() {
+    let texts = crate::support::files(&root().join("scenarios")).into_iter();
+    let tables = texts.filter(|(path, _)| path.ends_with("/hashes.csv"));
+    let tables: Vec<String> = tables.map(|(_, bytes)| String::from_utf8(bytes).unwrap()).collect();
+    let recorded: Vec<&str> = tables.iter().flat_map(|table| table.lines().skip(1)).collect();
+    let cards = shipped();
+    let mut n_recorded = 0;
+    for (name, text) in &cards {
+        if recorded.iter().any(|row| row.split(',').next() == Some(name)) {
+            assert!(text.contains("\n    noise: Float,\n"), "{name}: add noise: Float");
+            n_recorded += 1;
+        }
+    }
+    assert!(n_recorded > 100, "{n_recorded}");
+}
+
 /// Each crate of algorithms but the shared ones can be left out: what is left needs nothing of it.
 #[test]
 fn without_a_leaf_all_other_cards_and_claims_are_right() {

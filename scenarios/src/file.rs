@@ -3,6 +3,7 @@
 use crate::algorithm::Keep;
 use folkmoot_engine::world::{DropoutSpec, OutageSpec};
 use folkmoot_parts::{Shape, Value, component};
+use folkmoot_privacy::NoiseForm;
 use ron::value::RawValue;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -62,6 +63,8 @@ pub struct ScenarioFile {
     /// Delta at which the total privacy loss of a run is stated.
     #[component(default = 0.00001, above = 0, at_most = 0.5)]
     pub delta: f64,
+    /// Form of the Laplace and Gaussian noise of privacy mechanisms. Other cards are unaffected.
+    pub noise: NoiseForm,
     /// Counters to record per round in `observations.csv`, which is not part of the result.
     pub observe: Vec<String>,
     /// Evaluators that other crates add to the algorithm: their metrics, attacks and curves are part

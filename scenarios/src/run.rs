@@ -18,6 +18,7 @@ use folkmoot_metrics::trace::{Event, Followed, MOST_EVENTS};
 use folkmoot_metrics::{
     Division, Kind, Meaning, MessageRow, ObservationRow, RoundRow, TimingRow, Unit, complete, lints,
 };
+use folkmoot_privacy::{GRANULARITY, NoiseForm};
 use std::collections::BTreeMap;
 use std::path::Path;
 use thiserror::Error;
@@ -236,6 +237,8 @@ fn manifest(scenario: &Scenario, loaded: &Loaded, options: Options, identity: &I
         command: identity.command.clone(),
         question: scenario.question().to_owned(),
         headline: scenario.answers(),
+        noise: format!("{:?}", scenario.noise()),
+        noise_granularity: (scenario.noise() == NoiseForm::Discrete).then_some(GRANULARITY),
         figures: scenario.figures().to_vec(),
         notes: [loaded.dataset.notes.as_slice(), loaded.partition.notes(), &loaded.notes].concat(),
         warnings: identity.warnings.clone(),

@@ -18,6 +18,7 @@ use folkmoot_graphs::{DataSource, Partitioner};
 use folkmoot_metrics::term::find;
 use folkmoot_metrics::{Better, Contrast, Target};
 use folkmoot_parts::{Rules, Value};
+use folkmoot_privacy::NoiseForm;
 use folkmoot_traces::{Model, Shelf, TraceError};
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
@@ -310,6 +311,11 @@ impl Scenario {
         &self.name
     }
 
+    /// The form of Laplace and Gaussian noise.
+    pub(crate) fn noise(&self) -> NoiseForm {
+        self.file.noise
+    }
+
     /// The question it answers.
     pub fn question(&self) -> &str {
         &self.file.question
@@ -441,6 +447,7 @@ impl Scenario {
             },
             header_bytes: self.file.header_bytes,
             delta: self.file.delta,
+            noise: self.file.noise,
         })
     }
 

@@ -87,7 +87,7 @@ fn same_but_for_its_world(parent: &str, scenario: &Scenario) -> Result<(), Exit>
         None => Ok(()),
         Some(field) => Err(Exit::usage(format!(
             "error: {field} cannot change in a fork, since the checkpoint depends on it; a fork can change the environment: network, \
-             devices, availability, dropout, cohort, deadline_ms, horizon_s, header_bytes and delta"
+             devices, availability, dropout, cohort, deadline_ms, horizon_s, header_bytes, delta and noise"
         ))),
     }
 }

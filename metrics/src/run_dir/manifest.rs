@@ -76,6 +76,13 @@ pub struct Manifest {
     /// After how many rows of `scores.csv` the result hash has those of `readings.csv`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub readings_after: u64,
+    /// The form of Laplace and Gaussian noise of privacy mechanisms: `Discrete` or `Float`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub noise: String,
+    /// The largest step of the grid of discrete noise, in scales of the noise: the standard
+    /// deviation of Gaussian noise, the scale of Laplace noise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise_granularity: Option<f64>,
     /// What trusted parties who see all data did before the run.
     #[serde(default)]
     pub trusted: Vec<String>,

@@ -16,7 +16,7 @@ use super::evaluator::View;
 use super::options::{Draws, Views};
 use folkmoot_classifiers::attacks::MOST_FALSE;
 use folkmoot_engine::prelude::*;
-use folkmoot_privacy::Mechanism;
+use folkmoot_privacy::{Mechanism, NoiseForm};
 use folkmoot_scores as scores;
 use rayon::prelude::*;
 
@@ -143,7 +143,7 @@ impl View<'_> {
         for view in 0..uses.last().copied().unwrap_or(1) {
             let of_view = &noise.tables[view as usize % noise.tables.len()];
             of_view
-                .release_into(graph, &mut rng, &mut table)
+                .release_into(NoiseForm::Float, graph, &mut rng, &mut table)
                 .expect("every table has noise");
             for (sum, (u, v)) in ratios.iter_mut().zip(all()) {
                 *sum += of_view.law.log_ratio(f64::from(table[u * n + v]));

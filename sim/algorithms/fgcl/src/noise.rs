@@ -7,7 +7,7 @@ use super::options::{DegreeRule, Draws};
 use folkmoot_classifiers::classifier::graph_layers::Propagation;
 use folkmoot_draws::{SimRng, bernoulli};
 use folkmoot_learning::normalise_dense;
-use folkmoot_privacy::{Laplace, Law, Mechanism, NoisyCounts, PrivacyCost, ReleaseError};
+use folkmoot_privacy::{Laplace, Law, Mechanism, NoiseForm, NoisyCounts, PrivacyCost, ReleaseError, Values};
 
 /// Laplace noise on a graph's table of pairs, of shape `(n_nodes, n_nodes)`; its diagonal is 0.
 pub(super) struct NoisyTable {
@@ -23,22 +23,29 @@ impl Mechanism for NoisyTable {
 
     /// One draw for each pair of nodes, row by row; with `PerEntry` two, that of (u, v) with u < v
     /// before that of (v, u).
-    fn release(&self, item: &Item, rng: &mut SimRng) -> Result<Vec<f32>, ReleaseError> {
+    fn release_in(&self, form: NoiseForm, item: &Item, rng: &mut SimRng) -> Result<Vec<f32>, ReleaseError> {
         let mut table = Vec::new();
-        self.release_into(item, rng, &mut table)?;
+        self.release_into(form, item, rng, &mut table)?;
         Ok(table)
     }
 
-    fn release_into(&self, item: &Item, rng: &mut SimRng, table: &mut Vec<f32>) -> Result<(), ReleaseError> {
+    fn release_into(
+        &self,
+        form: NoiseForm,
+        item: &Item,
+        rng: &mut SimRng,
+        table: &mut Vec<f32>,
+    ) -> Result<(), ReleaseError> {
         let n = item.n_nodes;
+        let noise = self.law.noise(form, Values::Whole)?;
         fill(item, |_| true, table);
         for u in 0..n {
             for v in u + 1..n {
                 let joined = f64::from(table[u * n + v]);
-                table[u * n + v] = (joined + self.law.sample(rng)) as f32;
+                table[u * n + v] = noise.add(joined, rng) as f32;
                 table[v * n + u] = match self.draws {
                     Draws::Symmetric => table[u * n + v],
-                    Draws::PerEntry => (joined + self.law.sample(rng)) as f32,
+                    Draws::PerEntry => noise.add(joined, rng) as f32,
                 };
             }
         }
@@ -112,8 +119,8 @@ impl Noise {
         propagation(self.self_loops, self.rule, n, table, degrees);
     }
 
-    /// A view that is drawn from above: nobody pays for it. Where edges are dropped, the graph as
-    /// it is.
+    /// A view that is drawn from above, in floating point: nobody pays for it. Where edges are
+    /// dropped, the graph as it is.
     pub(super) fn look(
         &self,
         view: usize,
@@ -123,7 +130,9 @@ impl Noise {
         degrees: &mut Vec<f32>,
     ) {
         match self.tables.get(view) {
-            Some(mechanism) => mechanism.release_into(item, rng, table).expect("every table has noise"),
+            Some(mechanism) => mechanism
+                .release_into(NoiseForm::Float, item, rng, table)
+                .expect("every table has noise"),
             None => fill(item, |_| true, table),
         }
         self.prepare(item.n_nodes, table, degrees);
@@ -191,7 +200,9 @@ mod tests {
         })
         .unwrap();
         let (mut rng, mut table) = (Streams::new(1).global(Purpose(*b"testtest")), Vec::new());
-        noise.tables[0].release_into(&path(30), &mut rng, &mut table).unwrap();
+        noise.tables[0]
+            .release_into(NoiseForm::Discrete, &path(30), &mut rng, &mut table)
+            .unwrap();
         table
     }
 

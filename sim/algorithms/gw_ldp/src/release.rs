@@ -242,7 +242,12 @@ mod tests {
         type Input = [f64];
         type Release = Vec<f64>;
 
-        fn release(&self, input: &[f64], _: &mut folkmoot_draws::SimRng) -> Result<Vec<f64>, ReleaseError> {
+        fn release_in(
+            &self,
+            _: folkmoot_privacy::NoiseForm,
+            input: &[f64],
+            _: &mut folkmoot_draws::SimRng,
+        ) -> Result<Vec<f64>, ReleaseError> {
             Ok(input[..input.len() / 2].to_vec())
         }
 

@@ -7,7 +7,7 @@ use folkmoot_codecs::Codec;
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Pair;
-use folkmoot_privacy::{Law, Mechanism, PrivacyCost, ReleaseError};
+use folkmoot_privacy::{Law, Mechanism, NoiseForm, PrivacyCost, ReleaseError, Values};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -208,7 +208,7 @@ impl ResultNoise {
         self.0.and_then(|noise| noise.epsilon)
     }
 
-    /// Adds the noise in place.
+    /// Adds the noise in place, in floating point: for results that the evaluator keeps.
     pub(super) fn disturb(&self, result: &mut Matrix, rng: &mut SimRng) {
         if let Some(noise) = &self.0 {
             for x in &mut result.data {
@@ -222,10 +222,16 @@ impl Mechanism for ResultNoise {
     type Input = Matrix;
     type Release = Matrix;
 
-    /// Draws one `u64` for each number, in order, if there is noise.
-    fn release(&self, result: &Matrix, rng: &mut SimRng) -> Result<Matrix, ReleaseError> {
+    /// Draws for each number, in order, if there is noise; in floating point one `u64`.
+    fn release_in(&self, form: NoiseForm, result: &Matrix, rng: &mut SimRng) -> Result<Matrix, ReleaseError> {
         let mut result = result.clone();
-        self.disturb(&mut result, rng);
+        if let Some(Noise { law, epsilon }) = &self.0 {
+            let n = result.data.len();
+            let sensitivity = epsilon.map_or(f64::INFINITY, |epsilon| epsilon * law.scale());
+            let noise = law.noise(form, Values::Real { n, sensitivity })?;
+            let values: Vec<f64> = result.data.iter().map(|x| f64::from(*x)).collect();
+            result.data = noise.add_to(&values, rng)?.into_iter().map(|x| x as f32).collect();
+        }
         Ok(result)
     }
 

@@ -2,7 +2,7 @@
 //! report cannot forget the charge.
 
 use folkmoot_engine::prelude::*;
-use folkmoot_privacy::{Law, Mechanism, PrivacyCost, ReleaseError};
+use folkmoot_privacy::{Law, Mechanism, NoiseForm, PrivacyCost, ReleaseError};
 use std::any::Any;
 
 pub(crate) const FEATURES: Channel = Channel::new(0, Purpose(*b"us-featu"));
@@ -58,8 +58,8 @@ impl<I: Sync + ?Sized, R: 'static> Mechanism for Bound<'_, I, R> {
     type Input = ();
     type Release = Box<dyn Any>;
 
-    fn release(&self, (): &(), rng: &mut SimRng) -> Result<Box<dyn Any>, ReleaseError> {
-        Ok(Box::new(self.0.release(self.1, rng)?))
+    fn release_in(&self, form: NoiseForm, (): &(), rng: &mut SimRng) -> Result<Box<dyn Any>, ReleaseError> {
+        Ok(Box::new(self.0.release_in(form, self.1, rng)?))
     }
 
     fn cost(&self) -> PrivacyCost {

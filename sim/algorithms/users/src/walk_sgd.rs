@@ -337,7 +337,7 @@ impl WalkSgd {
                 let noise = self
                     .noise
                     .as_ref()
-                    .map(|noise| noise.release(&zeros, &mut cx.rng(IDLE)));
+                    .map(|noise| noise.release_in(cx.noise_form(), &zeros, &mut cx.rng(IDLE)));
                 noise
                     .transpose()
                     .map_err(|error| StrategyError(error.to_string()))?

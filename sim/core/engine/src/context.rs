@@ -13,7 +13,7 @@ use crate::world::{ClientSelection, Memory, Presence, PresenceCursor};
 use folkmoot_draws::{Purpose, SimRng};
 use folkmoot_metrics::trace::What;
 use folkmoot_metrics::{ClientId, Party, Round, RoundRow, SimSpan, SimTime};
-use folkmoot_privacy::{Law, Mechanism, ReleaseError};
+use folkmoot_privacy::{Law, Mechanism, NoiseForm, ReleaseError};
 use serde::{Deserialize, Serialize};
 
 /// What both contexts are made of.
@@ -67,7 +67,8 @@ impl<S: Strategy> Handling<'_, S> {
                     span,
                 });
             }
-            let job = JobContext::new(self.env.ground.streams, (self.me, round, self.account.handled));
+            let asked_by = (self.me, round, self.account.handled);
+            let job = JobContext::new(self.env.ground.streams, self.env.world.noise, asked_by);
             let key = EventKey::new(due, self.me.index(), seq);
             self.core.schedule_job(self.env, key, self.me, round, (work, job));
         }
@@ -286,10 +287,15 @@ impl<S: Strategy> ClientContext<'_, S> {
             let streams = env.ground.streams;
             streams.counted(channel.purpose, me, round, account.handled)
         });
-        let release = mechanism.release(input, stream);
+        let release = mechanism.release_in(env.world.noise, input, stream);
         let release = release.map_err(|error| self.handling.unreleased(channel, &error))?;
         self.charge(channel.mechanism, 1, mechanism.law());
         Ok(release)
+    }
+
+    /// The form of Laplace and Gaussian noise in this run, for noise that imitates a release.
+    pub fn noise_form(&self) -> NoiseForm {
+        self.handling.env.world.noise
     }
 
     /// Passes on a private value as it is, and charges this client without limit.
@@ -388,7 +394,7 @@ impl<S: Strategy> ServerContext<'_, S> {
     ) -> Result<M::Release, StrategyError> {
         let handling = &mut self.handling;
         let stream = self.noise.stream(channel.purpose, || handling.rng(channel.purpose));
-        let release = mechanism.release(input, stream);
+        let release = mechanism.release_in(handling.env.world.noise, input, stream);
         let release = release.map_err(|error| handling.unreleased(channel, &error))?;
         let law = mechanism.law();
         let paid = |(of, other, _): &(usize, Law, u64)| (*of, *other) == (channel.mechanism, law);

@@ -82,9 +82,10 @@ impl<'a> Releases<'a> {
         mechanism: &M,
         input: &M::Input,
     ) -> Result<M::Release, ReleaseError> {
+        let form = self.cx.noise_form();
         let release = match channel.is_kept {
-            true => mechanism.release(input, &mut self.cx.item_rng(channel.purpose, item)),
-            false => mechanism.release(input, self.stream(channel.purpose)),
+            true => mechanism.release_in(form, input, &mut self.cx.item_rng(channel.purpose, item)),
+            false => mechanism.release_in(form, input, self.stream(channel.purpose)),
         }?;
         self.note(channel, item, mechanism);
         Ok(release)
@@ -103,9 +104,10 @@ impl<'a> Releases<'a> {
         input: &M::Input,
         out: &mut M::Release,
     ) -> Result<(), ReleaseError> {
+        let form = self.cx.noise_form();
         match channel.is_kept {
-            true => mechanism.release_into(input, &mut self.cx.item_rng(channel.purpose, item), out),
-            false => mechanism.release_into(input, self.stream(channel.purpose), out),
+            true => mechanism.release_into(form, input, &mut self.cx.item_rng(channel.purpose, item), out),
+            false => mechanism.release_into(form, input, self.stream(channel.purpose), out),
         }?;
         self.note(channel, item, mechanism);
         Ok(())

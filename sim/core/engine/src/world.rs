@@ -30,6 +30,7 @@ pub use rate::{Log, LogError, Rate, Replay};
 pub use tcp::{Framing, Sharing, SlowStart, Transport};
 
 use folkmoot_metrics::{SimSpan, Target};
+use folkmoot_privacy::NoiseForm;
 
 /// What a run is not worth going on after. Whoever scores it sees it; for all who take part it is
 /// as if the server had come to its end.
@@ -62,6 +63,8 @@ pub struct World {
     pub header_bytes: u32,
     /// The probability but for which totals of privacy hold, within (0, 1).
     pub delta: f64,
+    /// The form of Laplace and Gaussian noise of privacy mechanisms.
+    pub noise: NoiseForm,
 }
 
 impl World {
@@ -79,6 +82,7 @@ impl World {
             stop: Stop::default(),
             header_bytes: 0,
             delta: folkmoot_privacy::DELTA,
+            noise: NoiseForm::default(),
         }
     }
 

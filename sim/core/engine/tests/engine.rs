@@ -19,7 +19,7 @@ use folkmoot_engine::world::network::{AccessRates, Link, LinkClass, Links, Netwo
 use folkmoot_engine::world::{
     Availability, CohortSpec, Dist, DropoutSpec, OutageSpec, Presence, PresenceCursor, availability, devices,
 };
-use folkmoot_privacy::{Mechanism, PrivacyCost, ReleaseError};
+use folkmoot_privacy::{Mechanism, NoiseForm, PrivacyCost, ReleaseError};
 use serde::{Deserialize, Serialize};
 
 /// Tokens are passed from client to client; each holder works on them, and the last one reports to
@@ -75,7 +75,7 @@ impl Mechanism for Toy {
     type Input = u32;
     type Release = u32;
 
-    fn release(&self, value: &u32, rng: &mut SimRng) -> Result<u32, ReleaseError> {
+    fn release_in(&self, _: NoiseForm, value: &u32, rng: &mut SimRng) -> Result<u32, ReleaseError> {
         match *value {
             u32::MAX => Err(ReleaseError::Empty),
             value => Ok(value ^ index(rng, 1 << 20) as u32),

@@ -8,6 +8,7 @@
 use folkmoot_draws::{SimRng, unit};
 
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, all_finite, positive};
+use crate::noise::NoiseForm;
 
 /// Adds independent noise, uniform in `-radius..radius`, to every value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +33,7 @@ impl Mechanism for Additive {
     type Release = Vec<f64>;
 
     /// Draws one `u64` for each value, in index order. Values must be finite.
-    fn release(&self, values: &[f64], rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
+    fn release_in(&self, _: NoiseForm, values: &[f64], rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
         all_finite(values)?;
         let noise = |rng: &mut SimRng| self.radius * (2.0 * unit(rng) - 1.0);
         Ok(values.iter().map(|value| value + noise(rng)).collect())

@@ -11,6 +11,7 @@
 use folkmoot_draws::{SimRng, unit};
 
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, positive};
+use crate::noise::NoiseForm;
 
 /// The exponential mechanism over the indices of a list of scores.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -155,7 +156,7 @@ impl Mechanism for Exponential {
     type Release = usize;
 
     /// Draws one `u64`; candidates fill the unit interval in index order.
-    fn release(&self, scores: &[f64], rng: &mut SimRng) -> Result<usize, ReleaseError> {
+    fn release_in(&self, _: NoiseForm, scores: &[f64], rng: &mut SimRng) -> Result<usize, ReleaseError> {
         let weights: Vec<f64> = self.exponents(scores)?.into_iter().map(libm::exp).collect();
         let at = unit(rng) * weights.iter().sum::<f64>();
         Ok(pick(&weights, at))

@@ -11,7 +11,8 @@
 use folkmoot_draws::SimRng;
 
 use crate::law::Law;
-use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, all_finite, positive, share};
+use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, positive, share};
+use crate::noise::{Kind, Noise, NoiseForm, Values};
 use crate::normal;
 
 /// Adds independent Gaussian noise to every value.
@@ -20,6 +21,8 @@ pub struct Gaussian {
     std: f64,
     /// Infinite where nothing limits how far an input moves the values.
     sensitivity: f64,
+    /// Of the grid of discrete noise.
+    least_step: f64,
     cost: PrivacyCost,
 }
 
@@ -41,6 +44,7 @@ impl Gaussian {
         Ok(Gaussian {
             std: positive("sensitivity / shift", std)?,
             sensitivity,
+            least_step: 0.0,
             cost,
         })
     }
@@ -68,7 +72,12 @@ impl Gaussian {
         }
         let epsilon = normal::least_epsilon(shift, delta);
         let cost = PrivacyCost { epsilon, delta, unit };
-        Ok(Gaussian { std, sensitivity, cost })
+        Ok(Gaussian {
+            std,
+            sensitivity,
+            least_step: 0.0,
+            cost,
+        })
     }
 
     /// Noise of standard deviation `epsilon`, as GW-LDP's code has it: larger is noisier, and
@@ -81,8 +90,18 @@ impl Gaussian {
         Ok(Gaussian {
             std: positive("epsilon", epsilon)?,
             sensitivity: f64::INFINITY,
+            least_step: 0.0,
             cost: PrivacyCost::UNPROTECTED,
         })
+    }
+
+    /// The same with a grid of discrete noise whose step is at least `step`, a power of two: for
+    /// releases that are sent in fixed point, which must not round them again.
+    pub fn on_grid_of(self, step: f64) -> Self {
+        Gaussian {
+            least_step: step,
+            ..self
+        }
     }
 
     /// The standard deviation of the noise.
@@ -100,9 +119,9 @@ impl Mechanism for Gaussian {
     type Input = [f64];
     type Release = Vec<f64>;
 
-    /// Draws two `u64` for each value, in index order. Values must be finite.
-    fn release(&self, values: &[f64], rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
-        with_noise(values, self.std, rng)
+    /// Draws for each value in index order; in floating point two `u64`. Values must be finite.
+    fn release_in(&self, form: NoiseForm, values: &[f64], rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
+        with_noise(values, (self.std, self.sensitivity), (form, self.least_step), rng)
     }
 
     fn cost(&self) -> PrivacyCost {
@@ -119,11 +138,16 @@ impl Mechanism for Gaussian {
     }
 }
 
-/// Values with independent Gaussian noise.
-pub(crate) fn with_noise(values: &[f64], std: f64, rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
-    all_finite(values)?;
-    let noisy = values.iter().map(|value| value + std * folkmoot_draws::normal(rng));
-    Ok(noisy.collect())
+/// Values with independent Gaussian noise; the step of a grid is at least `least_step`.
+pub(crate) fn with_noise(
+    values: &[f64],
+    (std, sensitivity): (f64, f64),
+    (form, least_step): (NoiseForm, f64),
+    rng: &mut SimRng,
+) -> Result<Vec<f64>, ReleaseError> {
+    let n = values.len();
+    let noise = Noise::new((Kind::Gaussian, std), form, Values::Real { n, sensitivity }, least_step)?;
+    noise.add_to(values, rng)
 }
 
 #[cfg(test)]
@@ -139,7 +163,8 @@ mod tests {
     #[test]
     fn value_stability() {
         let released = Gaussian::as_released(0.5).unwrap();
-        let release = released.release(&[3.0, 0.0], &mut SimRng::seed_from_u64(7)).unwrap();
+        let mut rng = SimRng::seed_from_u64(7);
+        let release = released.release_in(NoiseForm::Float, &[3.0, 0.0], &mut rng).unwrap();
         assert_eq!(release.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), STABLE);
     }
 

@@ -1,9 +1,10 @@
 //! The Laplace law and the mechanism that adds it (Dwork et al. 2006).
 //!
-//! The textbook sampler on floating-point numbers leaks through the low bits of its output (Mironov
-//! 2012). That is of no concern to a simulation, which needs the law; a deployment would need a
-//! discrete sampler.
+//! The textbook sampler on floating-point numbers ([`Laplace::sample`]) leaks through the low bits
+//! of its output (Mironov 2012); [`Laplace::noise`] has both forms.
 
+use crate::mechanism::ReleaseError;
+use crate::noise::{Kind, Noise, NoiseForm, Values};
 use folkmoot_draws::SimRng;
 use thiserror::Error;
 
@@ -111,7 +112,16 @@ impl Laplace {
         crate::renyi::laplace(shift.abs() / self.scale, order)
     }
 
-    /// A draw. Takes one `u64` from `rng`.
+    /// Noise of this scale, in one of two forms, on `values`.
+    ///
+    /// # Errors
+    ///
+    /// [`ReleaseError::Scale`] when discrete noise of this scale needs more than 2^46 grid steps.
+    pub fn noise(&self, form: NoiseForm, values: Values) -> Result<Noise, ReleaseError> {
+        Noise::new((Kind::Laplace, self.scale), form, values, 0.0)
+    }
+
+    /// A draw in floating point. Takes one `u64` from `rng`.
     pub fn sample(&self, rng: &mut SimRng) -> f64 {
         self.scale * folkmoot_draws::laplace(rng)
     }

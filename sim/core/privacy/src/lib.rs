@@ -2,6 +2,7 @@
 //!
 //! - [`Mechanism`]: a release and its [`PrivacyCost`]; [`NoPrivacy`] is the twin that protects
 //!   nothing.
+//! - [`NoiseForm`]: discrete noise in exact arithmetic, or floating-point noise.
 //! - [`NoisyCounts`]: Laplace noise on counts; [`Laplace`] is the law itself.
 //! - [`Exponential`]: a candidate chosen by its score.
 //! - [`MultiBit`]: a matrix as few random signs.
@@ -37,6 +38,7 @@ pub mod laplace;
 pub mod law;
 pub mod mechanism;
 pub mod multi_bit;
+pub mod noise;
 pub mod noisy_counts;
 mod normal;
 mod pld;
@@ -53,6 +55,7 @@ pub use laplace::{Laplace, LaplaceError};
 pub use law::{Law, Sampling};
 pub use mechanism::{Mechanism, NoPrivacy, ParameterError, PrivacyCost, ReleaseError};
 pub use multi_bit::{Entries, MultiBit};
+pub use noise::{GRANULARITY, Noise, NoiseForm, Values};
 pub use noisy_counts::NoisyCounts;
 pub use randomised_response::RandomisedResponse;
 pub use renyi::RenyiCurve;

@@ -1,6 +1,7 @@
 //! What every mechanism has: a release and its cost.
 
 use crate::law::Law;
+use crate::noise::NoiseForm;
 use folkmoot_draws::SimRng;
 use std::marker::PhantomData;
 use thiserror::Error;
@@ -16,22 +17,38 @@ pub trait Mechanism: Send + Sync {
     type Release;
 
     /// Draws a release of `input` from `rng`, which it alone uses in a fixed order stated by the
-    /// implementation.
+    /// implementation. Laplace and Gaussian noise has the given form; other mechanisms ignore it.
     ///
     /// # Errors
     ///
     /// When `input` lies outside the mechanism's domain. Nothing has been drawn then, and nothing
     /// is spent.
-    fn release(&self, input: &Self::Input, rng: &mut SimRng) -> Result<Self::Release, ReleaseError>;
+    fn release_in(&self, form: NoiseForm, input: &Self::Input, rng: &mut SimRng)
+    -> Result<Self::Release, ReleaseError>;
 
-    /// The same into memory that is there already. Default: what [`release`](Self::release) returns
-    /// takes its place.
+    /// A release with discrete noise.
     ///
     /// # Errors
     ///
-    /// As [`release`](Self::release); `out` may then hold anything.
-    fn release_into(&self, input: &Self::Input, rng: &mut SimRng, out: &mut Self::Release) -> Result<(), ReleaseError> {
-        *out = self.release(input, rng)?;
+    /// As [`release_in`](Self::release_in).
+    fn release(&self, input: &Self::Input, rng: &mut SimRng) -> Result<Self::Release, ReleaseError> {
+        self.release_in(NoiseForm::Discrete, input, rng)
+    }
+
+    /// The same as [`release_in`](Self::release_in), into memory that is there already. Default:
+    /// the release takes its place.
+    ///
+    /// # Errors
+    ///
+    /// As [`release_in`](Self::release_in); `out` may then hold anything.
+    fn release_into(
+        &self,
+        form: NoiseForm,
+        input: &Self::Input,
+        rng: &mut SimRng,
+        out: &mut Self::Release,
+    ) -> Result<(), ReleaseError> {
+        *out = self.release_in(form, input, rng)?;
         Ok(())
     }
 
@@ -84,6 +101,9 @@ pub enum ReleaseError {
     /// A value lies outside the mechanism's domain.
     #[error("value {index} of the input lies outside the mechanism's domain, got {value}")]
     Value { index: usize, value: f64 },
+    /// Exact arithmetic has too few bits for the grid of such noise.
+    #[error("discrete noise of scale {scale} for sensitivity {sensitivity} needs more than 2^46 grid steps")]
+    Scale { scale: f64, sensitivity: f64 },
 }
 
 /// A parameter that no mechanism can have.
@@ -146,7 +166,7 @@ impl<T: ToOwned + ?Sized> Mechanism for NoPrivacy<T> {
     type Input = T;
     type Release = T::Owned;
 
-    fn release(&self, input: &T, _rng: &mut SimRng) -> Result<T::Owned, ReleaseError> {
+    fn release_in(&self, _: NoiseForm, input: &T, _rng: &mut SimRng) -> Result<T::Owned, ReleaseError> {
         Ok(input.to_owned())
     }
 
@@ -166,7 +186,8 @@ mod tests {
         let none = NoPrivacy::<[f64]>::new();
         assert_eq!(none.release(&[1.0, 2.0], &mut rng).unwrap(), [1.0, 2.0]);
         let mut out = vec![7.0];
-        none.release_into(&[1.0, 2.0], &mut rng, &mut out).unwrap();
+        none.release_into(NoiseForm::Float, &[1.0, 2.0], &mut rng, &mut out)
+            .unwrap();
         assert_eq!(out, [1.0, 2.0]);
         assert_eq!(rng.next_u64(), twin.next_u64());
         assert_eq!((none.cost().epsilon, none.cost().unit), (f64::INFINITY, "nothing"));

@@ -16,6 +16,7 @@
 use folkmoot_draws::{SimRng, unit};
 
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, positive};
+use crate::noise::NoiseForm;
 
 /// The budget at which one sampled entry more pays:
 /// `m* = max(1, min(width, floor(epsilon / 2.18)))`.
@@ -178,7 +179,7 @@ impl Mechanism for MultiBit {
     /// Goes through the entries in index order: one `u64` decides whether an entry is sampled, a
     /// second one the sign of a sampled entry. Takes `n_rows × width + (number of sampled entries)`
     /// values.
-    fn release(&self, input: &[f64], rng: &mut SimRng) -> Result<Vec<i8>, ReleaseError> {
+    fn release_in(&self, _: NoiseForm, input: &[f64], rng: &mut SimRng) -> Result<Vec<i8>, ReleaseError> {
         let expected = self.n_rows.saturating_mul(self.width);
         if input.len() != expected {
             let got = input.len();

@@ -3,7 +3,8 @@
 
 use folkmoot_draws::SimRng;
 
-use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, all_finite, positive};
+use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, positive};
+use crate::noise::{Noise, NoiseForm, Values};
 use crate::{Laplace, Law};
 
 /// Adds independent Laplace noise of scale `sensitivity / epsilon` to every count.
@@ -11,6 +12,8 @@ use crate::{Laplace, Law};
 pub struct NoisyCounts {
     noise: Laplace,
     epsilon: f64,
+    sensitivity: f64,
+    are_whole: bool,
     unit: &'static str,
 }
 
@@ -31,11 +34,40 @@ impl NoisyCounts {
             rule: "finite and greater than 0",
             got: sensitivity / epsilon,
         })?;
-        Ok(NoisyCounts { noise, epsilon, unit })
+        Ok(NoisyCounts {
+            noise,
+            epsilon,
+            sensitivity,
+            are_whole: false,
+            unit,
+        })
+    }
+
+    /// The same for whole numbers, which discrete noise need not round. With it a release of a
+    /// fraction is an error.
+    pub fn of_whole_numbers(self) -> Self {
+        NoisyCounts {
+            are_whole: true,
+            ..self
+        }
     }
 
     pub fn noise(&self) -> Laplace {
         self.noise
+    }
+
+    /// The noise of a release of `n` counts.
+    ///
+    /// # Errors
+    ///
+    /// As [`Laplace::noise`].
+    pub fn noise_on(&self, form: NoiseForm, n: usize) -> Result<Noise, ReleaseError> {
+        let sensitivity = self.sensitivity;
+        let values = match self.are_whole {
+            true => Values::Whole,
+            false => Values::Real { n, sensitivity },
+        };
+        self.noise.noise(form, values)
     }
 }
 
@@ -44,10 +76,9 @@ impl Mechanism for NoisyCounts {
     /// Real numbers, possibly negative.
     type Release = Vec<f64>;
 
-    /// Draws one `u64` for each count, in index order. Counts must be finite.
-    fn release(&self, counts: &[f64], rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
-        all_finite(counts)?;
-        Ok(counts.iter().map(|count| count + self.noise.sample(rng)).collect())
+    /// Draws for each count in index order; in floating point one `u64`. Counts must be finite.
+    fn release_in(&self, form: NoiseForm, counts: &[f64], rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
+        self.noise_on(form, counts.len())?.add_to(counts, rng)
     }
 
     fn cost(&self) -> PrivacyCost {
@@ -73,7 +104,8 @@ mod tests {
     #[test]
     fn value_stability() {
         let mechanism = NoisyCounts::new(2.0, 1.0, "one neighbour").unwrap();
-        let release = mechanism.release(&[3.0, 0.0], &mut SimRng::seed_from_u64(7)).unwrap();
+        let mut rng = SimRng::seed_from_u64(7);
+        let release = mechanism.release_in(NoiseForm::Float, &[3.0, 0.0], &mut rng).unwrap();
         assert_eq!(release.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), STABLE);
     }
 

@@ -13,6 +13,7 @@ use folkmoot_draws::{SimRng, bernoulli, index};
 
 use crate::law::Law;
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, positive};
+use crate::noise::NoiseForm;
 
 /// Randomised response over the values `0..n_values`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,7 +78,7 @@ impl Mechanism for RandomisedResponse {
     /// One `u64` decides whether the value is kept and, if it is not, a second one which other
     /// takes its place. Either takes a further `u64` where the first leaves the decision open,
     /// which is rarer than once in 2^32.
-    fn release(&self, &value: &u32, rng: &mut SimRng) -> Result<u32, ReleaseError> {
+    fn release_in(&self, _: NoiseForm, &value: &u32, rng: &mut SimRng) -> Result<u32, ReleaseError> {
         if value >= self.n_values {
             return Err(ReleaseError::Value {
                 index: 0,

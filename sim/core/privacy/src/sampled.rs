@@ -19,6 +19,7 @@
 use crate::gaussian::with_noise;
 use crate::law::{Law, Sampling};
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError, positive, share};
+use crate::noise::NoiseForm;
 use crate::normal;
 use crate::renyi::log_one_more;
 use folkmoot_draws::SimRng;
@@ -86,6 +87,7 @@ impl Law {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampledGaussian {
     std: f64,
+    sensitivity: f64,
     law: Law,
     unit: &'static str,
 }
@@ -109,7 +111,12 @@ impl SampledGaussian {
         positive("std", std)?;
         positive("sensitivity", sensitivity)?;
         let law = Law::sampled_normal(sampling, rate, sensitivity / std, delta)?;
-        Ok(SampledGaussian { std, law, unit })
+        Ok(SampledGaussian {
+            std,
+            sensitivity,
+            law,
+            unit,
+        })
     }
 }
 
@@ -117,9 +124,9 @@ impl Mechanism for SampledGaussian {
     type Input = [f64];
     type Release = Vec<f64>;
 
-    /// Draws two `u64` for each value, in index order. Values must be finite.
-    fn release(&self, values: &[f64], rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
-        with_noise(values, self.std, rng)
+    /// Draws for each value in index order; in floating point two `u64`. Values must be finite.
+    fn release_in(&self, form: NoiseForm, values: &[f64], rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
+        with_noise(values, (self.std, self.sensitivity), (form, 0.0), rng)
     }
 
     fn cost(&self) -> PrivacyCost {

@@ -6,6 +6,7 @@
 
 use crate::law::Law;
 use crate::mechanism::{Mechanism, ParameterError, PrivacyCost, ReleaseError};
+use crate::noise::NoiseForm;
 use crate::randomised_response::RandomisedResponse;
 use folkmoot_draws::{SimRng, bernoulli, unit};
 
@@ -46,7 +47,7 @@ impl Mechanism for SparseBits {
     /// # Complexity
     ///
     /// O((set + flipped) log) time.
-    fn release(&self, set: &[u32], rng: &mut SimRng) -> Result<Vec<u32>, ReleaseError> {
+    fn release_in(&self, _: NoiseForm, set: &[u32], rng: &mut SimRng) -> Result<Vec<u32>, ReleaseError> {
         let is_wrong = |at: &usize| set[*at] >= self.n_bits || (*at > 0 && set[*at - 1] >= set[*at]);
         if let Some(index) = (0..set.len()).find(is_wrong) {
             return Err(ReleaseError::Value {

@@ -1,7 +1,7 @@
 //! What an app's strategy declares: its messages, mechanisms and whether clients start.
 
 use folkmoot_engine::prelude::*;
-use folkmoot_privacy::{DELTA, Gaussian, Mechanism, NoisyCounts, ReleaseError};
+use folkmoot_privacy::{DELTA, Gaussian, Mechanism, NoiseForm, NoisyCounts, ReleaseError};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -158,10 +158,10 @@ impl Mechanism for Noisy {
     type Input = [f64];
     type Release = Vec<f64>;
 
-    fn release(&self, values: &[f64], rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
+    fn release_in(&self, form: NoiseForm, values: &[f64], rng: &mut SimRng) -> Result<Vec<f64>, ReleaseError> {
         match &self.noise {
-            By::Gaussian(noise) => noise.release(values, rng),
-            By::Laplace(noise) => noise.release(values, rng),
+            By::Gaussian(noise) => noise.release_in(form, values, rng),
+            By::Laplace(noise) => noise.release_in(form, values, rng),
         }
     }
 

@@ -164,7 +164,9 @@ impl EdgeRelease for Blink {
 
     fn report(&self, mut own: OwnEdges<'_>) -> Result<Vec<u8>, StrategyError> {
         let (me, n_others) = (own.me(), own.n_users() - 1);
-        let noise = NoisyCounts::new(self.budgets().0, 1.0, BIT).map_err(refused)?;
+        let noise = NoisyCounts::new(self.budgets().0, 1.0, BIT)
+            .map_err(refused)?
+            .of_whole_numbers();
         let degree = own.degree(&noise)?;
         let told = own.all_bits(&self.bits(n_others)?)?;
         let mut report = pack(told.into_iter().map(|other| place_of(me, other)), n_others);

@@ -79,7 +79,9 @@ impl EdgeRelease for Dprr {
 
     fn report(&self, mut own: OwnEdges<'_>) -> Result<Vec<u8>, StrategyError> {
         let n_others = own.n_users() - 1;
-        let noise = NoisyCounts::new(self.budgets().0, 1.0, BIT).map_err(refused)?;
+        let noise = NoisyCounts::new(self.budgets().0, 1.0, BIT)
+            .map_err(refused)?
+            .of_whole_numbers();
         let degree = own.degree(&noise)?;
         let bits = self.bits(n_others)?;
         let mut list = own.all_bits(&bits)?;

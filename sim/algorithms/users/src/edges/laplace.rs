@@ -76,7 +76,9 @@ impl EdgeRelease for LaplaceEdges {
     }
 
     fn report(&self, mut own: OwnEdges<'_>) -> Result<Vec<u8>, StrategyError> {
-        let noise = NoisyCounts::new(self.epsilon, 1.0, BIT).map_err(refused)?;
+        let noise = NoisyCounts::new(self.epsilon, 1.0, BIT)
+            .map_err(refused)?
+            .of_whole_numbers();
         let values = own.real_bits(&noise)?;
         let mut report = Vec::with_capacity(4 * values.len());
         values.iter().for_each(|value| put_f32s(&mut report, &[*value as f32]));

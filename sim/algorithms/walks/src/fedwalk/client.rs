@@ -11,7 +11,7 @@ use crate::node_embedding::OwnVertex;
 use folkmoot_draws::unit;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::skip_gram::Corpus;
-use folkmoot_privacy::{Laplace, Mechanism, NoisyCounts, PrivacyCost, ReleaseError};
+use folkmoot_privacy::{Laplace, Mechanism, NoiseForm, NoisyCounts, PrivacyCost, ReleaseError, Values};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -138,7 +138,9 @@ impl Client {
         cx: Cx<'_, '_>,
     ) -> Result<(), StrategyError> {
         let noise = NoisyCounts::new(system.params.epsilon_degree, 1.0, "one neighbour");
-        let noise = noise.map_err(|error| StrategyError(error.to_string()))?;
+        let noise = noise
+            .map_err(|error| StrategyError(error.to_string()))?
+            .of_whole_numbers();
         let counts = system.counts(own.neighbours(), &plan);
         let noisy = cx.release(mechanism::DEGREES, &noise, &counts)?;
         self.plan = Some(plan);
@@ -192,14 +194,15 @@ impl Mechanism for MatrixNoise {
     type Input = Box<[f32]>;
     type Release = Box<[f32]>;
 
-    /// Draws one `u64` for each entry, in order, if there is noise.
-    fn release(&self, matrix: &Box<[f32]>, rng: &mut SimRng) -> Result<Box<[f32]>, ReleaseError> {
-        let mut matrix = matrix.clone();
-        if let Some(noise) = self.0 {
-            let add = |x: &mut f32| *x = (f64::from(*x) + noise.sample(rng)) as f32;
-            matrix.iter_mut().for_each(add);
-        }
-        Ok(matrix)
+    /// Draws for each entry, in order, if there is noise; in floating point one `u64`.
+    fn release_in(&self, form: NoiseForm, matrix: &Box<[f32]>, rng: &mut SimRng) -> Result<Box<[f32]>, ReleaseError> {
+        let Some(noise) = self.0 else {
+            return Ok(matrix.clone());
+        };
+        let (n, sensitivity) = (matrix.len(), f64::INFINITY);
+        let noise = noise.noise(form, Values::Real { n, sensitivity })?;
+        let values: Vec<f64> = matrix.iter().map(|x| f64::from(*x)).collect();
+        Ok(noise.add_to(&values, rng)?.into_iter().map(|x| x as f32).collect())
     }
 
     fn cost(&self) -> PrivacyCost {

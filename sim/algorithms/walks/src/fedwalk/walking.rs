@@ -10,7 +10,7 @@ use super::{FedWalk, Predicted, Up, counter, mechanism};
 use crate::node_embedding::OwnVertex;
 use folkmoot_draws::{index, unit};
 use folkmoot_engine::prelude::*;
-use folkmoot_privacy::{Mechanism, PrivacyCost, ReleaseError};
+use folkmoot_privacy::{Mechanism, NoiseForm, PrivacyCost, ReleaseError};
 use serde::{Deserialize, Serialize};
 
 const HOP: Purpose = Purpose(*b"fw-hop  ");
@@ -301,7 +301,7 @@ impl Mechanism for ByScore<'_> {
     type Input = u32;
     type Release = u32;
 
-    fn release(&self, vertex: &u32, rng: &mut SimRng) -> Result<u32, ReleaseError> {
+    fn release_in(&self, _: NoiseForm, vertex: &u32, rng: &mut SimRng) -> Result<u32, ReleaseError> {
         Ok(self.published.encode(*vertex, self.dictionary, self.scale, rng))
     }
 

@@ -2,12 +2,14 @@
 
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_metrics::{ClientId, Party, Round};
+use folkmoot_privacy::NoiseForm;
 
 /// All that a job may touch besides its work and its client's shard: randomness, named by who
 /// asked for the work and when.
 #[derive(Clone, Copy, Debug)]
 pub struct JobContext {
     streams: Streams,
+    noise: NoiseForm,
     me: Party,
     round: Round,
     counter: u64,
@@ -15,9 +17,10 @@ pub struct JobContext {
 
 impl JobContext {
     /// For the work that a party asked for in a round, at its event of that number.
-    pub(crate) fn new(streams: Streams, (me, round, counter): (Party, Round, u64)) -> Self {
+    pub(crate) fn new(streams: Streams, noise: NoiseForm, (me, round, counter): (Party, Round, u64)) -> Self {
         JobContext {
             streams,
+            noise,
             me,
             round,
             counter,
@@ -31,6 +34,11 @@ impl JobContext {
 
     pub(crate) fn me(&self) -> Party {
         self.me
+    }
+
+    /// The form of Laplace and Gaussian noise in this run.
+    pub(crate) fn noise_form(&self) -> NoiseForm {
+        self.noise
     }
 
     /// The round that the work counts for.
@@ -54,10 +62,11 @@ impl JobContext {
         self.streams.counted(purpose, Party::Server, Round(0), u64::from(item))
     }
 
-    /// The context of a client's work in `round`, for tests of what works.
+    /// The context of a client's work in `round`, with discrete noise, for tests of what works.
     pub fn of_test(seed: u64, me: ClientId, round: Round) -> JobContext {
         JobContext {
             streams: Streams::new(seed),
+            noise: NoiseForm::Discrete,
             me: Party::Client(me),
             round,
             counter: 0,

@@ -147,9 +147,10 @@ impl Event<'_> {
                 note,
                 letter: read_letter(&letter)?,
             }),
-            Carried::Done { work, asked_by } => {
-                Content::Done(Job::Kept((work, JobContext::new(env.ground.streams, asked_by))))
-            }
+            Carried::Done { work, asked_by } => Content::Done(Job::Kept((
+                work,
+                JobContext::new(env.ground.streams, env.world.noise, asked_by),
+            ))),
             Carried::Timer(id) => Content::Timer(id),
             Carried::GivenUp => Content::GivenUp,
             Carried::Leaving {
