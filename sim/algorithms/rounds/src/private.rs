@@ -21,13 +21,20 @@
 //!   by the clip. With cohorts of a fixed size, that one client is another: it moves by twice the
 //!   clip. Noise at clients: that a client sends its change or none.
 //! - **Shares.** Of `n` clients in the roster of secure aggregation each adds noise of `1 / n` of
-//!   the variance. Who drops out afterwards takes its share along. A client knows no more, when it
-//!   sends, than that the threshold of them must stay, so it is charged for the noise of so many.
+//!   the variance. Clients that drop out afterwards take their shares along, so that a sum of `m`
+//!   clients has `m / n` of the variance. The server reconstructs no sum of fewer clients than the
+//!   threshold `t`. A client does not know `m` when it sends, so each is charged for the noise of
+//!   `t` shares: the least that a sum can have.
 //! - **What a client keeps**, such as a model of its own, may go into its next change, which is cut
 //!   all the same. The guarantee is of what is sent: a score of a client's own model is for whoever
 //!   evaluates the run, and nothing protects it.
-//! - **Rounding** to `f32` and to fixed point is after the noise of a share and not counted: the
-//!   guarantees are those of real numbers.
+//! - **Rounding.** Discrete noise covers the rounding of values to its grid
+//!   ([`folkmoot_privacy::noise`]). Shares have grids that fixed point holds, so sums are exact. A
+//!   sum of discrete Gaussian shares is not discrete Gaussian: with a share of `s` steps both
+//!   differ in each value by a ratio of at most `exp(10 n exp(-π² s²))` (P. Kairouz, Z. Liu and T.
+//!   Steinke. The Distributed Discrete Gaussian Mechanism for Federated Learning with Secure
+//!   Aggregation. ICML 2021, proposition 14), which is nothing from ten steps on. Floating-point
+//!   noise has the stated guarantees for real numbers only.
 //!
 //! # Single items
 //!
@@ -46,6 +53,7 @@
 //! M. Abadi et al. Deep Learning with Differential Privacy. CCS 2016, algorithm 1.
 //! <https://arxiv.org/abs/1607.00133>
 
+use super::secure::STEP;
 use super::{Exchange, Protocol, Rounds, Secure, SidePayload, Trainer};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::ClientSelection;
@@ -203,7 +211,7 @@ impl Private {
         };
         let (clip, root) = (self.clip(), |n: usize| (n as f64).sqrt());
         let made = Gaussian::new(noise * clip / root(n), clip / root(fewest), DELTA, UNIT);
-        Some(made.expect("rules of the protocol"))
+        Some(made.expect("rules of the protocol").on_grid_of(STEP))
     }
 
     /// The mechanism of its own in the ledger; noise at clients stands in the place of the weights.

@@ -5,11 +5,12 @@ use super::private::{cut, factor};
 use super::tests::{Toy, everything, firsts, number, play, protocol, rounds, slow, toy, try_play, two};
 use super::*;
 use folkmoot_codecs::TopK;
+use folkmoot_draws::{SeedableRng, SimRng};
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::{Candidates, CohortSpec, DropoutSpec};
 use folkmoot_parts::Chosen;
 use folkmoot_parts::Value as _;
-use folkmoot_privacy::{Accountant, Law, Sampling};
+use folkmoot_privacy::{Accountant, Law, Mechanism, Sampling};
 use proptest::prelude::*;
 
 fn clients(clip: Option<f64>, noise_multiplier: f64, noise_at: NoiseAt) -> Private {
@@ -215,6 +216,63 @@ fn noise_at_clients_is_charged_to_who_sends_for_the_fewest_shares() {
     let expected = total(law, most as u64).unwrap();
     // The same law at other orders.
     assert!((row.epsilon_renyi.unwrap() / expected - 1.0).abs() < 2e-3, "{row:?}");
+}
+
+/// Clients drop out once the roster of ten is fixed, and take their shares of the noise along. A
+/// sum of `m` has `m / 10` of the variance, none is of fewer than six, and the charge is for six.
+#[test]
+fn noise_of_clients_that_drop_out_is_not_relied_on() {
+    let (clip, z, n_rounds) = (1e-3, 3.0, 1500);
+    let world = World {
+        cohort: Box::new(CohortSpec::Size {
+            n: 10,
+            over_select: 1.0,
+        }),
+        dropout: DropoutSpec {
+            prob: 0.25,
+            ..DropoutSpec::default()
+        },
+        deadline: Some(SimSpan::from_secs(60.0)),
+        ..slow()
+    };
+    let protocol = masked(with(clients(Some(clip), z, NoiseAt::Clients), n_rounds));
+    let outcome = play(samples(20), protocol, &world);
+    let (mut before, mut squares, mut fewest) = (0.0, Vec::new(), u64::MAX);
+    for (row, now) in outcome.rounds.iter().zip(firsts(&outcome)) {
+        assert_eq!(row.cohort, 10);
+        let (step, m) = (now - before, row.completed as f64);
+        before = now;
+        if row.completed == 0 {
+            assert_eq!(step, 0.0, "a sum of too few is not reconstructed");
+            continue;
+        }
+        fewest = fewest.min(row.completed);
+        let noise = step * 10.0 - m * clip / 2f64.sqrt();
+        squares.push((noise / (z * clip)).powi(2) / (m / 10.0));
+    }
+    let n = squares.len() as f64;
+    assert!(fewest == 6 && n < 1450.0, "{fewest} {n}");
+    let variance = squares.iter().sum::<f64>() / n;
+    assert!((variance - 1.0).abs() < 4.0 * (2.0 / n).sqrt(), "{variance}");
+    // The noise of six shares, against one client.
+    let least = folkmoot_privacy::Gaussian::new(z * clip * 0.6f64.sqrt(), clip, 1e-5, "one client").unwrap();
+    let charged = outcome.privacy[0].epsilon_per_release;
+    assert!((charged / least.cost().epsilon - 1.0).abs() < 1e-9, "{charged}");
+}
+
+/// What a client sends is a multiple of the step of fixed point, which rounds nothing then.
+#[test]
+fn shares_of_noise_lie_on_the_grid_of_fixed_point() {
+    let mut rng = SimRng::seed_from_u64(4);
+    for clip in [1e-6, 1e-3, 1.0, 100.0] {
+        let share = clients(Some(clip), 1.0, NoiseAt::Clients).share(50, 30).unwrap();
+        let values: Vec<f64> = (0..100).map(|i| clip * f64::from(i) / 1000.0).collect();
+        let released = share.release(&values, &mut rng).unwrap();
+        let steps = released.iter().map(|x| x * f64::from(1 << 24));
+        assert!(steps.clone().all(|x| x % 1.0 == 0.0), "{clip}");
+        let fixed = super::secure::fixed_point(&released, 1.0).unwrap();
+        assert!(steps.zip(fixed).all(|(x, fixed)| x == fixed as i64 as f64));
+    }
 }
 
 fn drawn(world: &World, round: u32, id: u32) -> bool {

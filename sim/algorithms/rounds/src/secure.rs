@@ -32,4 +32,4 @@ mod message;
 pub(super) use message::{PublicKeys, Roster, Sealed, Unmasking};
 
 pub(super) use field::Lagrange;
-pub(super) use masking::{MAX_CLIENTS, RANGE, Secrets, SharesOf, fixed_point, mask, recover};
+pub(super) use masking::{MAX_CLIENTS, RANGE, STEP, Secrets, SharesOf, fixed_point, mask, recover};

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 const FRACTION_BITS: i32 = 24;
 /// One, in fixed point.
 const ONE: f64 = (1_u64 << FRACTION_BITS) as f64;
+/// The step of fixed point.
+pub(crate) const STEP: f64 = 1.0 / ONE;
 /// No single value may be larger, so that [`MAX_CLIENTS`] cannot overflow their sum.
 const LARGEST: f64 = (1_u64 << 47) as f64;
 
