@@ -56,27 +56,38 @@ pub(super) fn check(case: &Case) -> Result<Vec<Mismatch>, String> {
         named.push((names[2], direction.bias_ih, Form::Flat));
         named.push((names[3], direction.bias_hh, Form::Flat));
     }
-    let mut tape = Tape::new();
-    tape.load(&layout, &model(&layout, &named, &inputs.weights)?);
-    let x = variable(&mut tape, &inputs.x)?;
-    let (forwards, backwards) = lstm.states(&mut tape, x, n_steps);
-    let mut cell = tape.lstm_cells(forwards)[(n_steps - 1) * n_hidden..].to_vec();
-    let outputs = match backwards {
-        Some(backwards) => {
-            cell.extend(&tape.lstm_cells(backwards)[..n_hidden]);
-            tape.concat_columns(&[forwards, backwards])
+    let weights = model(&layout, &named, &inputs.weights)?;
+    // Last states are once those of all states and once those of a batch of one sequence.
+    for of_batch in [false, true] {
+        let mut tape = Tape::new();
+        tape.load(&layout, &weights);
+        let x = variable(&mut tape, &inputs.x)?;
+        let (forwards, backwards) = lstm.states(&mut tape, x, n_steps);
+        let mut cell = tape.lstm_cells(forwards)[(n_steps - 1) * n_hidden..].to_vec();
+        let outputs = match backwards {
+            Some(backwards) => {
+                cell.extend(&tape.lstm_cells(backwards)[..n_hidden]);
+                tape.concat_columns(&[forwards, backwards])
+            }
+            None => forwards,
+        };
+        let last = match of_batch {
+            true => lstm.last_of(&mut tape, x, &[n_steps]),
+            false => lstm.last(&mut tape, x, n_steps),
+        };
+        let loss = weighed(&mut tape, last, std::slice::from_ref(&inputs.cotangent))?;
+        tape.backward(loss);
+        let mismatches = case.compare_single(Got::Map(vec![
+            ("outputs", rows(&tape, outputs)),
+            ("final", tape.value(last).to_vec().into()),
+            ("cell", cell.into()),
+            ("loss", tape.scalar(loss).into()),
+            ("grad_x", gradient_rows(&tape, x)),
+            ("grad_params", gradients(&tape, &named)),
+        ]));
+        if !mismatches.is_empty() {
+            return Ok(mismatches);
         }
-        None => forwards,
-    };
-    let last = lstm.last(&mut tape, x, n_steps);
-    let loss = weighed(&mut tape, last, &[inputs.cotangent])?;
-    tape.backward(loss);
-    Ok(case.compare_single(Got::Map(vec![
-        ("outputs", rows(&tape, outputs)),
-        ("final", tape.value(last).to_vec().into()),
-        ("cell", cell.into()),
-        ("loss", tape.scalar(loss).into()),
-        ("grad_x", gradient_rows(&tape, x)),
-        ("grad_params", gradients(&tape, &named)),
-    ])))
+    }
+    Ok(Vec::new())
 }

@@ -9,6 +9,7 @@
 pub(crate) mod elementwise;
 pub(crate) mod functions;
 pub(crate) mod moments;
+pub(crate) mod perspectives;
 pub(crate) mod product;
 pub(crate) mod recurrent;
 pub(crate) mod row;

@@ -24,12 +24,14 @@ mod edges;
 mod losses;
 mod normal;
 mod op;
+mod perspectives;
 mod pointwise;
 mod products;
 mod propagation;
 mod recurrent;
 mod reductions;
 mod rows;
+mod sequences;
 mod shapes;
 #[cfg(test)]
 mod tests;

@@ -124,7 +124,14 @@ fn a_step_through_every_layer_allocates_nothing() {
             .forward(tape, codes.var(), z, Some(&[false, true, false, false, false, false]))
             .output;
         let joined = tape.concat_rows(&[attended, attended]);
+        let scores = tape.arc_dot(&looped, h, h);
+        let scores = tape.arc_softmax(&looped, scores);
+        let h = tape.propagate(Adjacency::Weighted(&looped, scores), h);
+        let seen = tape.perspectives(&[h, z], &[z, h], codes.var());
+        let seen = tape.matmul(seen, codes.var());
+        let seen = lstm.last_of(tape, seen, &[9, 6]);
         let states = lstm.last(tape, joined, 3);
+        let states = tape.add(states, seen);
         let logits = head.forward(tape, states);
         let first = tape.slice_rows(z, 0, 1);
         let (second, rest) = (tape.slice_rows(z, 1, 1), tape.slice_rows(z, 2, 4));

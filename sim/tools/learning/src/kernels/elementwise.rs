@@ -18,12 +18,16 @@ pub(crate) enum Function {
     Tanh,
 }
 
-/// Whether each is a finite number. Looks at all, so that several are looked at at once: without
-/// its sign, what is none has the largest bits.
-#[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
+/// Whether all numbers are finite. Reads all, so that the loop is vectorised.
 pub(crate) fn all_finite(values: &[f32]) -> bool {
-    let largest = values.iter().fold(0, |largest, x| u32::max(largest, x.abs().to_bits()));
-    largest < f32::INFINITY.to_bits()
+    largest(values) < f32::INFINITY
+}
+
+/// The largest absolute value; NaN if one is NaN.
+#[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
+pub(crate) fn largest(values: &[f32]) -> f32 {
+    // Without their signs, numbers are ordered as their bits are.
+    f32::from_bits(values.iter().fold(0, |largest, x| u32::max(largest, x.abs().to_bits())))
 }
 
 /// `y_i = f(x_i)`.
@@ -130,6 +134,17 @@ pub(crate) fn add_row(x: Option<&[f32]>, row: &[f32], relu: bool, y: &mut [f32])
             }
         }
     }
+}
+
+/// Sets numbers of an absolute value below `least` to 0; returns whether another is left.
+#[multiversion(targets("x86_64+avx2+fma+avx512f", "x86_64+avx2+fma"))]
+pub(crate) fn cut(least: f32, values: &mut [f32]) -> bool {
+    let mut left = 0;
+    for x in values {
+        *x = if x.abs() < least { 0.0 } else { *x };
+        left |= x.to_bits() << 1;
+    }
+    left != 0
 }
 
 /// `y = max(y, 0)`.

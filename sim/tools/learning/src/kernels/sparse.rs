@@ -116,6 +116,7 @@ pub(crate) fn scatter(arcs: &Arcs<'_>, gy: &[f32], gx: &mut [f32]) {
 fn scatter_all<const PLAIN: bool>(arcs: &Arcs<'_>, gy: &[f32], gx: &mut [f32]) {
     // The usual widths stay in registers.
     match arcs.width {
+        1 => scatter_rows::<1, PLAIN>(arcs, gy, gx),
         16 => scatter_rows::<16, PLAIN>(arcs, gy, gx),
         32 => scatter_rows::<32, PLAIN>(arcs, gy, gx),
         64 => scatter_rows::<64, PLAIN>(arcs, gy, gx),

@@ -69,6 +69,15 @@ impl Lstm {
         let first = tape.slice_rows(backwards, 0, n_sequences);
         tape.concat_columns(&[last, first])
     }
+
+    /// The same for sequences of different lengths; `x` has shape `(Σ lengths, n_in)`, sequence
+    /// after sequence. See [`Tape::lstm_last`].
+    pub fn last_of(&self, tape: &mut Tape<'_>, x: Var, lengths: &[usize]) -> Var {
+        let last = self.forwards.last_of(tape, x, lengths, false);
+        let Some(backwards) = self.backwards else { return last };
+        let first = backwards.last_of(tape, x, lengths, true);
+        tape.concat_columns(&[last, first])
+    }
 }
 
 impl Direction {
@@ -87,5 +96,10 @@ impl Direction {
         let gates = tape.linear(x, self.weight_ih.var(), Some(self.bias_ih.var()), false);
         let gates = tape.add_row(gates, self.bias_hh.var(), false);
         tape.lstm(gates, self.weight_hh.var(), n_steps, reverse)
+    }
+
+    fn last_of(&self, tape: &mut Tape<'_>, x: Var, lengths: &[usize], reverse: bool) -> Var {
+        let weights = [self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh];
+        tape.lstm_last(x, weights.map(Parameter::var), lengths, reverse)
     }
 }

@@ -42,10 +42,18 @@ pub(super) struct Forward<'a, 'g> {
 impl<'a, 'g> Forward<'a, 'g> {
     /// The value of an operand.
     pub(super) fn operand(&self, var: Var) -> &'a [f32] {
-        let entry = &self.entries[var.0 as usize];
-        match entry.place {
-            Place::Arena(at) => &self.below[at..][..entry.len()],
-            Place::Borrowed(data) => data,
+        self.reader()(var)
+    }
+
+    /// The same as a function, for any number of operands.
+    pub(super) fn reader(&self) -> impl Fn(Var) -> &'a [f32] + use<'a, 'g> {
+        let (below, entries) = (self.below, self.entries);
+        move |var| {
+            let entry = &entries[var.0 as usize];
+            match entry.place {
+                Place::Arena(at) => &below[at..][..entry.len()],
+                Place::Borrowed(data) => data,
+            }
         }
     }
 }

@@ -5,7 +5,8 @@ use super::op::Op;
 use super::products::Turned;
 use super::{Entry, Place, Tape, Var};
 use super::{
-    attention, degrees, edges, losses, normal, pointwise, products, propagation, recurrent, reductions, rows, shapes,
+    attention, degrees, edges, losses, normal, perspectives, pointwise, products, propagation, recurrent, reductions,
+    rows, sequences, shapes,
 };
 use crate::csr::Csr;
 
@@ -192,6 +193,7 @@ fn dispatch(back: &mut Back<'_, '_>, op: Op<'_>, gy: &mut [f32]) {
         Op::NormaliseArcs { csr, weights, rule } => degrees::normalise_arcs_back(back, csr, weights, rule, gy),
         Op::NormaliseDense { a, bounds, rule } => degrees::normalise_dense_back(back, a, bounds, rule, gy),
         Op::ArcSum { csr, a, b } => edges::sum_back(back, csr, a, b, gy),
+        Op::ArcDot { csr, a, b } => edges::dot_back(back, csr, a, b, gy),
         Op::ArcSoftmax(csr, x) => edges::softmax_back(back, csr, x, gy),
         Op::Gather(x, ids) => shapes::gather_back(back, x, ids, gy),
         Op::ConcatRows { first, n } => shapes::concat_rows_back(back, first, n, gy),
@@ -210,6 +212,8 @@ fn dispatch(back: &mut Back<'_, '_>, op: Op<'_>, gy: &mut [f32]) {
             n_steps,
             reverse,
         } => recurrent::lstm_back(back, gates, w, n_steps, reverse, gy),
+        Op::Perspectives { first, n_pairs } => perspectives::perspectives_back(back, first, n_pairs, gy),
+        Op::LstmLast { first, reverse } => sequences::lstm_last_back(back, first, reverse, gy),
         Op::CrossEntropy { logits, labels, mask } => losses::cross_entropy_back(back, logits, labels, mask, gy),
         Op::Logistic { logits, targets, mask } => losses::logistic_back(back, logits, targets, mask, gy),
         Op::SquaredError { x, targets, mask } => losses::squared_error_back(back, x, targets, mask, gy),

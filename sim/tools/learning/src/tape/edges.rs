@@ -2,9 +2,10 @@
 
 use super::backward::Back;
 use super::op::Op;
+use super::propagation::arcs;
 use super::{Tape, Var};
 use crate::csr::Csr;
-use crate::kernels::{elementwise, row};
+use crate::kernels::{elementwise, row, sparse};
 
 impl<'g> Tape<'g> {
     /// `a_s + b_t` for each arc from `s` to `t`: shapes `(sources, heads)` and `(targets, heads)`
@@ -36,6 +37,24 @@ impl<'g> Tape<'g> {
                 }
             }
         }
+        var
+    }
+
+    /// `a_t · b_s` for each arc from `s` to `t`: shapes `(targets, d)` and `(sources, d)` give
+    /// `(n_entries, 1)`.
+    ///
+    /// # Panics
+    /// If the shapes do not fit.
+    pub fn arc_dot(&mut self, csr: &'g Csr, a: Var, b: Var) -> Var {
+        let d = self.shape(a).1;
+        assert_eq!(self.shape(a), (csr.n_rows(), d), "each target has a row");
+        assert_eq!(self.shape(b), (csr.n_columns(), d), "each source has a row as long");
+        let needs = self.needs_gradient(a) || self.needs_gradient(b);
+        let var = self.push(Op::ArcDot { csr, a, b }, csr.n_entries(), 1, needs);
+        let to = self.open(var);
+        let (a, b) = (to.operand(a), to.operand(b));
+        to.y.fill(0.0);
+        sparse::arc_products(&arcs(csr, csr.weights(), 1, 0, d), a, b, to.y);
         var
     }
 
@@ -85,6 +104,18 @@ pub(super) fn sum_back(back: &mut Back<'_, '_>, csr: &Csr, a: Var, b: Var, gy: &
             let range = csr.range(t);
             elementwise::add_rows(gb, &gy[range.start * n_heads..range.end * n_heads]);
         }
+    }
+}
+
+/// `ga_t += Σ gy_e b_s` over the arcs into `t`, and `gb_s += Σ gy_e a_t` over the arcs from `s`.
+pub(super) fn dot_back(back: &mut Back<'_, '_>, csr: &Csr, a: Var, b: Var, gy: &[f32]) {
+    let (d, a_value, b_value) = (back.shape(a).1, back.value(a), back.value(b));
+    let arcs = arcs(csr, gy, 1, 0, d);
+    if let Some(ga) = back.gradient(a) {
+        sparse::gather(&arcs, b_value, ga, true);
+    }
+    if let Some(gb) = back.gradient(b) {
+        sparse::scatter(&arcs, a_value, gb);
     }
 }
 

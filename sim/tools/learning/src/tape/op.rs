@@ -104,6 +104,12 @@ pub(super) enum Op<'g> {
         a: Var,
         b: Var,
     },
+    /// `a_t · b_s` for each arc from `s` to `t`.
+    ArcDot {
+        csr: &'g Csr,
+        a: Var,
+        b: Var,
+    },
     /// The softmax over the arcs into each target.
     ArcSoftmax(&'g Csr, Var),
     /// Rows by their ids.
@@ -139,6 +145,18 @@ pub(super) enum Op<'g> {
         gates: Var,
         w: Var,
         n_steps: u32,
+        reverse: bool,
+    },
+    /// Node-graph matches. From `first`, the list of operands has `n_pairs` matrices, as many
+    /// others, and the perspectives.
+    Perspectives {
+        first: u32,
+        n_pairs: u32,
+    },
+    /// The last states of sequences. From `first`, the list of operands has the input, two weights
+    /// and two biases.
+    LstmLast {
+        first: u32,
         reverse: bool,
     },
     CrossEntropy {

@@ -121,6 +121,21 @@ fn whole(data: &mut [f32], stride: usize, add: bool) -> RowsMut<'_> {
     RowsMut { data, stride, add }
 }
 
+/// `c = a b`, or `c += a b` if `add`; shapes `(m, k)`, `(k, n)` and `(m, n)`.
+pub(super) fn multiply_whole([m, k, n]: [usize; 3], a: &[f32], b: &[f32], c: &mut [f32], add: bool) {
+    product(Shape { m, k, n }, view(a, k), view(b, n), whole(c, n, add));
+}
+
+/// `c = aᵀ b`, or `c += aᵀ b` if `add`; shapes `(k, m)`, `(k, n)` and `(m, n)`.
+pub(super) fn multiply_transposed([m, k, n]: [usize; 3], a: &[f32], b: &[f32], c: &mut [f32], add: bool) {
+    product_transposed(Shape { m, k, n }, view(a, m), view(b, n), whole(c, n, add));
+}
+
+/// `c = aᵀ`; shape `(m, n)` gives `(n, m)`.
+pub(super) fn turn(a: &[f32], m: usize, n: usize, c: &mut [f32]) {
+    transpose(view(a, n), m, n, whole(c, m, false));
+}
+
 /// `c = a bᵀ`, or `c += a bᵀ`, with `b` of shape `(n, k)`.
 ///
 /// A product runs along the rows of its right factor, so that one factor has to be turned round:
@@ -151,6 +166,16 @@ pub(super) fn room(scratch: &mut Vec<f32>, len: usize) -> &mut [f32] {
         scratch.resize(len, 0.0);
     }
     &mut scratch[..len]
+}
+
+/// Consecutive parts of a buffer, of the given sizes.
+pub(super) fn split<const N: usize>(mut all: &[f32], sizes: [usize; N]) -> [&[f32]; N] {
+    sizes.map(|size| all.split_off(..size).expect("there is room for each part"))
+}
+
+/// The same, to write.
+pub(super) fn split_mut<const N: usize>(mut all: &mut [f32], sizes: [usize; N]) -> [&mut [f32]; N] {
+    sizes.map(|size| all.split_off_mut(..size).expect("there is room for each part"))
 }
 
 /// The parameters turned round, each where it lies in the arena, once it is asked for on a way

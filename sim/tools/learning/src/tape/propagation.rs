@@ -144,7 +144,14 @@ pub(super) fn blocks(
     })
 }
 
-fn arcs<'a>(csr: &'a Csr, weights: &'a [f32], n_heads: usize, head: usize, columns: usize) -> sparse::Arcs<'a> {
+/// Arcs, with a weight for each head and a row of `columns` numbers at each node.
+pub(super) fn arcs<'a>(
+    csr: &'a Csr,
+    weights: &'a [f32],
+    n_heads: usize,
+    head: usize,
+    columns: usize,
+) -> sparse::Arcs<'a> {
     sparse::Arcs {
         offsets: csr.offsets(),
         sources: csr.columns(),

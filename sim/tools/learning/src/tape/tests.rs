@@ -6,6 +6,8 @@ use proptest::prelude::*;
 use super::{Adjacency, Tape, Var};
 use crate::{Csr, DegreeRule, Init, Layout};
 
+mod batches;
+
 /// The step of the differences: truncation and rounding are then both near 1e-4.
 const STEP: f32 = 1.0 / 128.0;
 
@@ -84,6 +86,17 @@ fn agrees<'g>(seed: u64, shapes: &[(usize, usize)], f: impl Fn(&mut Tape<'g>, &[
             );
         }
     }
+}
+
+/// `0.4 x ± 1`, the sign changing with the row.
+fn far_from_0(tape: &mut Tape<'_>, x: Var) -> Var {
+    let (rows, columns) = tape.shape(x);
+    let signs = tape.constant_with(rows, columns, |values| {
+        for (i, row) in values.chunks_exact_mut(columns).enumerate() {
+            row.fill(if i % 2 == 0 { 1.0 } else { -1.0 });
+        }
+    });
+    tape.add_scaled(signs, 0.4, x)
 }
 
 /// A directed graph of `n` nodes with arcs both ways, one way, and a node without any.
@@ -185,6 +198,7 @@ proptest! {
         agrees(seed, &[(e, heads), (n, columns)], |tape, v| tape.propagate_heads(csr, v[0], v[1]));
         agrees(seed, &[(n, heads), (n, heads)], |tape, v| tape.arc_sum(csr, v[0], v[1]));
         agrees(seed, &[(e, heads)], |tape, v| tape.arc_softmax(csr, v[0]));
+        agrees(seed, &[(n, columns), (n, columns)], |tape, v| tape.arc_dot(csr, v[0], v[1]));
     }
 
     /// Degrees far from 0, where `d^−1/2` bends more than the differences see.
@@ -250,7 +264,22 @@ proptest! {
         agrees(seed, &[(heads * m, n), (n, d)], |tape, v| tape.attention_mix(v[0], v[1], heads));
         for reverse in [false, true] {
             agrees(seed, &[(n * m, 4 * d), (d, 4 * d)], |tape, v| tape.lstm(v[0], v[1], n, reverse));
+            let shapes = [(2 * n + m, 3), (3, 4 * d), (d, 4 * d), (1, 4 * d), (1, 4 * d)];
+            agrees(seed, &shapes, |tape, v| {
+                tape.lstm_last(v[0], [v[1], v[2], v[3], v[4]], &[n, 0, m, n], reverse)
+            });
         }
+    }
+
+    /// Rows are far from 0 and alternate in sign: no cosine is near 0, and some are negative.
+    #[test]
+    fn perspectives_differentiate(n in 1usize..4, m in 1usize..4, d in 1usize..5, k in 1usize..4, seed: u64) {
+        let shapes = [(n, d), (m, d), (m + 1, d), (k, d)];
+        agrees(seed, &shapes, |tape, v| {
+            let far: Vec<Var> = v.iter().map(|x| far_from_0(tape, *x)).collect();
+            let [x, y, z, w] = far[..] else { unreachable!("there are four operands") };
+            tape.perspectives(&[x, y, z], &[y, x, x], w)
+        });
     }
 
     #[test]
