@@ -132,8 +132,10 @@ impl Resolved {
             .map(str::trim)
             .filter(|line| !line.starts_with("//"));
         let bare: String = lines.flat_map(str::split_whitespace).collect();
-        // Where a card draws or keeps nothing of its own says nothing.
-        let bare = bare.replacen("figures:[],", "", 1).replacen("keep:[],", "", 1);
+        // Where a card draws or keeps nothing of its own says nothing; floating-point noise was the
+        // only form before there was a field for it.
+        let unsaid = ["figures:[],", "keep:[],", "noise:Float,"];
+        let bare = unsaid.into_iter().fold(bare, |bare, field| bare.replacen(field, "", 1));
         Ok(blake3::hash(bare.as_bytes()).to_hex()[..16].to_owned())
     }
 }
