@@ -42,7 +42,15 @@ fn steps(c: &mut Criterion) {
         .collect();
     let mut group = c.benchmark_group("ppgm");
     group.throughput(Throughput::Elements(10));
-    for (name, model) in [("ppgm", Model::Ppgm), ("sgnn", Model::Sgnn)] {
+    for (name, model) in [
+        ("ppgm", Model::Ppgm),
+        ("sgnn", Model::Sgnn),
+        ("sim_gnn", Model::SimGnn),
+        ("graph_sim", Model::GraphSim),
+        ("gmn", Model::Gmn),
+        ("mgmn", Model::Mgmn),
+        ("h2mn", Model::H2mn),
+    ] {
         let form = Form::default();
         let matcher = matcher::build(model, &Size::default(), &form, 6);
         let start = matcher.layout().initialise(&mut rng);

@@ -99,6 +99,7 @@ impl Algorithm for Params {
 
     fn about(&self) -> About {
         About {
+            results_version: self.model.results_version(),
             rounds: Some(self.protocol.rounds),
             terms: [super::terms::TERMS, folkmoot_rounds::TERMS].concat(),
             split: Some(split_of(&self.split, "the whole set")),

@@ -79,6 +79,7 @@ impl Algorithm for Params {
 
     fn about(&self) -> About {
         About {
+            results_version: self.model.results_version(),
             rounds: Some(1),
             terms: terms::TERMS.to_vec(),
             split: Some(split_of(&self.split, "the whole set")),

@@ -112,6 +112,12 @@ pub trait Matcher: Send + Sync {
     /// The score of what two devices sent to the service; shape `(1, 1)`.
     fn score<'g>(&'g self, tape: &mut Tape<'g>, first: Var, second: Var) -> Var;
 
+    /// The scores of several pairs; shape `(n_pairs, 1)`.
+    fn scores<'g>(&'g self, tape: &mut Tape<'g>, pairs: &[[Var; 2]]) -> Var {
+        let scores: Vec<Var> = pairs.iter().map(|pair| self.score(tape, pair[0], pair[1])).collect();
+        tape.concat_rows(&scores)
+    }
+
     /// A message as one row, for whoever reads it: the mean of its rows, but where they are of
     /// several kinds.
     fn pooled(&self, message: &Matrix) -> Vec<f32> {
@@ -155,6 +161,14 @@ pub fn build(model: Model, size: &Size, form: &Form, n_features: usize) -> Box<d
         Model::EgscTeacher { sends } => Box::new(Egsc::new(form, Role::Teacher(sends), n_features)),
         Model::EgscStudent { .. } => Box::new(Egsc::new(form, Role::Student, n_features)),
     }
+}
+
+/// The messages of several pairs to the service by side, a row for each pair.
+fn together(tape: &mut Tape<'_>, pairs: &[[Var; 2]]) -> [Var; 2] {
+    [0, 1].map(|side| {
+        let sent: Vec<Var> = pairs.iter().map(|pair| pair[side]).collect();
+        tape.concat_rows(&sent)
+    })
 }
 
 /// A matrix in memory of its own, row-major: what travels, and what waits for a message.

@@ -107,6 +107,15 @@ pub enum Model {
 }
 
 impl Model {
+    /// 2 for models that compute the pairs of a batch together, since their gradients are sums in
+    /// another order.
+    pub(super) fn results_version(self) -> u32 {
+        match self {
+            Model::Mgmn | Model::H2mn => 2,
+            _ => 1,
+        }
+    }
+
     /// The form in which this model reads graphs: EGSC's layers add neighbours up.
     pub(super) fn reads(self, form: Form) -> Form {
         match self {

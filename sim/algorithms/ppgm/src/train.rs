@@ -172,9 +172,7 @@ impl Part {
             exchange(matcher, tape, &graphs, &mut sides, drops, |_| {});
             let (sides, _) = sides.as_chunks::<2>();
             let states: Vec<[Var; 2]> = sides.iter().map(|pair| pair.map(|side| side.state)).collect();
-            let score = |[first, second]: &[Var; 2]| matcher.score(tape, *first, *second);
-            let scores: Vec<Var> = states.iter().map(score).collect();
-            let scores = tape.concat_rows(&scores);
+            let scores = matcher.scores(tape, &states);
             let error = tape.mean_squared_error(scores, targets, None);
             let error = tape.scale(share, error);
             let loss = match lessons {

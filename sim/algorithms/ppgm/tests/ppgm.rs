@@ -314,9 +314,9 @@ fn threads_windows_and_encoding_do_not_matter() {
         }),
         ..World::ideal()
     };
-    for model in [Model::Ppgm, Model::SgnnLdp { scale: 0.5 }, Model::Gmn] {
-        let params = params(model);
-        let alone = everything(&play_in(&world, &dataset, &params, Options::default()));
+    let noisy = Model::SgnnLdp { scale: 0.5 };
+    for model in [Model::Ppgm, noisy, Model::Gmn, Model::Mgmn, Model::H2mn] {
+        let alone = everything(&play_in(&world, &dataset, &params(model), Options::default()));
         for (threads, windows, wire_check) in [(2, true, true), (1, false, false), (3, true, false)] {
             let options = Options {
                 threads,
@@ -324,7 +324,7 @@ fn threads_windows_and_encoding_do_not_matter() {
                 wire_check,
                 ..Options::default()
             };
-            let other = everything(&play_in(&world, &dataset, &params, options));
+            let other = everything(&play_in(&world, &dataset, &params(model), options));
             assert!(alone == other, "{model:?} with {options:?}");
         }
     }

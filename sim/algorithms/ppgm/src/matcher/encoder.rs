@@ -1,17 +1,28 @@
 //! What every model does first: graph layers over a device's own graph.
 
 use super::Drops;
+use super::h2mn::Hyperedges;
 use crate::options::{Convolution, Form, Size};
 use folkmoot_graphs::{Features, Graph};
 use folkmoot_learning::layers::{Gcn, Gin, Mode};
 use folkmoot_learning::{Csr, DegreeRule, Layout, Tape, Var};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// A graph as models read it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Input {
     pub(super) csr: Csr,
     pub(super) features: Vec<f32>,
+    /// Computed at first use.
+    hyperedges: OnceLock<Hyperedges>,
+}
+
+/// Equal if matrix and features are, since the rest follows from them.
+impl PartialEq for Input {
+    fn eq(&self, other: &Input) -> bool {
+        self.csr == other.csr && self.features == other.features
+    }
 }
 
 impl Input {
@@ -49,7 +60,7 @@ impl Input {
         for (row, node) in rows.chunks_exact_mut(width.max(1)).zip(nodes) {
             features.write_row(node as u32, row);
         }
-        Input { csr, features: rows }
+        Input::from_csr(csr, rows)
     }
 
     /// A graph by the matrix that it propagates with and its features, of shape
@@ -63,7 +74,11 @@ impl Input {
             csr.n_rows() == csr.n_columns() && features.len().is_multiple_of(csr.n_rows().max(1)),
             "each node has a row of features"
         );
-        Input { csr, features }
+        Input {
+            csr,
+            features,
+            hyperedges: OnceLock::new(),
+        }
     }
 
     /// How many nodes it has.
@@ -117,10 +132,12 @@ impl Input {
             features.len() + more * self.features.len().checked_div(self.n_nodes()).unwrap_or(0),
             0.0,
         );
-        Input {
-            csr: Csr::block_diagonal([&self.csr, &none]),
-            features,
-        }
+        Input::from_csr(Csr::block_diagonal([&self.csr, &none]), features)
+    }
+
+    /// Each node with the nodes that it propagates from.
+    pub(super) fn hyperedges(&self) -> &Hyperedges {
+        self.hyperedges.get_or_init(|| Hyperedges::new(&self.csr))
     }
 
     /// The features on a tape.

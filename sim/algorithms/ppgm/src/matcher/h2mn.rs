@@ -14,10 +14,10 @@
 
 use super::perspectives::Perspectives;
 use super::readout::Readout;
-use super::{Drops, Input, Matcher, Range, Side};
+use super::{Drops, Input, Matcher, Range, Side, together};
 use crate::options::Size;
 use folkmoot_learning::layers::{Gcn, Linear};
-use folkmoot_learning::{Layout, Tape, Var};
+use folkmoot_learning::{Adjacency, Csr, Layout, Tape, Var};
 
 /// The share of hyperedges that the last layer keeps.
 const KEPT: f64 = 0.8;
@@ -25,53 +25,45 @@ const KEPT: f64 = 0.8;
 const RANKING: usize = 10;
 /// How often a rank starts again.
 const RESTART: f32 = 0.1;
-/// What a node that is not in a hyperedge weighs there, before the softmax.
-const OUTSIDE: f32 = -1e30;
 const SLOPE: f32 = 0.2;
 
-/// Which node is in which hyperedge.
-struct Incidence {
-    /// `(n_hyperedges, n_nodes)`: the mean over a hyperedge's nodes.
-    gather: Var,
-    /// `(n_nodes, n_hyperedges)`: the mean over a node's hyperedges.
-    spread: Var,
-    /// `(n_hyperedges, n_nodes)`: 0 within, far below 0 outside.
-    outside: Var,
+/// The nodes of each hyperedge.
+#[derive(Clone, Debug)]
+pub(super) struct Hyperedges {
+    /// Mean over a hyperedge's nodes; shape `(n_hyperedges, n_nodes)`.
+    gather: Csr,
+    /// Mean over a node's hyperedges; shape `(n_nodes, n_hyperedges)`.
+    spread: Csr,
 }
 
-impl Incidence {
-    fn on(tape: &mut Tape<'_>, graph: &Input) -> Incidence {
-        let n = graph.n_nodes();
-        let mut within = vec![false; n * n];
-        for (hyperedge, within) in within.chunks_exact_mut(n.max(1)).enumerate() {
-            within[hyperedge] = true;
-            for &node in &graph.csr.columns()[graph.csr.range(hyperedge)] {
-                within[node as usize] = true;
-            }
-        }
-        let mean = |is_in: &dyn Fn(usize, usize) -> bool, values: &mut [f32]| {
-            for (i, row) in values.chunks_exact_mut(n.max(1)).enumerate() {
-                let size = (0..n).filter(|&j| is_in(i, j)).count();
-                for (j, value) in row.iter_mut().enumerate() {
-                    *value = if is_in(i, j) { 1.0 / size as f32 } else { 0.0 };
-                }
-            }
+impl Hyperedges {
+    /// A hyperedge for each row of `csr`: its node and the nodes that the row reads.
+    pub(super) fn new(csr: &Csr) -> Hyperedges {
+        let n = csr.n_rows() as u32;
+        let rows = (0..n).flat_map(|at| {
+            csr.columns()[csr.range(at as usize)]
+                .iter()
+                .map(move |&node| (node, at))
+        });
+        let mut within: Vec<(u32, u32)> = (0..n).map(|node| (node, node)).chain(rows).collect();
+        within.sort_unstable();
+        within.dedup();
+        let spread: Vec<(u32, u32)> = within.iter().map(|&(node, at)| (at, node)).collect();
+        let means = |arcs: &[(u32, u32)]| {
+            Csr::from_arcs(n, arcs, None)
+                .expect("nodes are those of the matrix")
+                .row_means()
         };
-        Incidence {
-            gather: tape.constant_with(n, n, |values| mean(&|i, j| within[i * n + j], values)),
-            spread: tape.constant_with(n, n, |values| mean(&|i, j| within[j * n + i], values)),
-            outside: tape.constant_with(n, n, |values| {
-                for (value, within) in values.iter_mut().zip(&within) {
-                    *value = if *within { 0.0 } else { OUTSIDE };
-                }
-            }),
+        Hyperedges {
+            gather: means(&within),
+            spread: means(&spread),
         }
     }
 
     /// The mean over the hyperedges that a node is in of their means; each row is a node.
-    fn smooth(&self, tape: &mut Tape<'_>, nodes: Var) -> Var {
-        let hyperedges = tape.matmul(self.gather, nodes);
-        tape.matmul(self.spread, hyperedges)
+    fn smooth<'g>(&'g self, tape: &mut Tape<'g>, nodes: Var) -> Var {
+        let hyperedges = tape.propagate((&self.gather).into(), nodes);
+        tape.propagate((&self.spread).into(), hyperedges)
     }
 }
 
@@ -126,22 +118,22 @@ impl H2mn {
 
     /// The hyperedges that a layer keeps, from the nodes that it has convolved: each the sum of its
     /// nodes by their likeness to its mean, times its rank. Shape `(n_kept, d)`.
-    fn pool(&self, tape: &mut Tape<'_>, layer: usize, incidence: &Incidence, nodes: Var) -> Var {
+    fn pool<'g>(&self, tape: &mut Tape<'g>, layer: usize, within: &'g Hyperedges, nodes: Var) -> Var {
         let start = self.layers[layer].rank.forward(tape, nodes);
-        let start = incidence.smooth(tape, start);
+        let start = within.smooth(tape, start);
         let start = tape.sigmoid(start);
         let restart = tape.scale(RESTART, start);
         let mut ranks = start;
         for _ in 0..RANKING {
-            let smoothed = incidence.smooth(tape, ranks);
+            let smoothed = within.smooth(tape, ranks);
             ranks = tape.add_scaled(restart, 1.0 - RESTART, smoothed);
         }
-        let ranks = tape.matmul(incidence.gather, ranks);
-        let means = tape.matmul(incidence.gather, nodes);
-        let likeness = tape.matmul_transposed(means, nodes);
-        let likeness = tape.add(likeness, incidence.outside);
-        let weights = tape.softmax(likeness, None);
-        let hyperedges = tape.matmul(weights, nodes);
+        let gather = &within.gather;
+        let ranks = tape.propagate(gather.into(), ranks);
+        let means = tape.propagate(gather.into(), nodes);
+        let likeness = tape.arc_dot(gather, means, nodes);
+        let weights = tape.arc_softmax(gather, likeness);
+        let hyperedges = tape.propagate(Adjacency::Weighted(gather, weights), nodes);
         let ones = tape.constant_with(1, self.hidden, |row| row.fill(1.0));
         let wide = tape.matmul(ranks, ones);
         let hyperedges = tape.multiply(hyperedges, wide);
@@ -150,13 +142,9 @@ impl H2mn {
         if kept.len() == n {
             return hyperedges;
         }
-        let choice = tape.constant_with(kept.len(), n, |values| {
-            values.fill(0.0);
-            for (row, &at) in values.chunks_exact_mut(n).zip(&kept) {
-                row[at] = 1.0;
-            }
-        });
-        tape.matmul(choice, hyperedges)
+        let runs = kept.chunk_by(|a, b| a + 1 == *b);
+        let runs: Vec<Var> = runs.map(|run| tape.slice_rows(hyperedges, run[0], run.len())).collect();
+        tape.concat_rows(&runs)
     }
 }
 
@@ -189,17 +177,17 @@ impl Matcher for H2mn {
 
     fn begin<'g>(&'g self, tape: &mut Tape<'g>, graphs: &[&'g Input], _: Drops<'_>) -> Vec<Side> {
         let begin = |graph: &&'g Input| {
-            let incidence = Incidence::on(tape, graph);
+            let within = graph.hyperedges();
             let x = graph.on(tape);
             let nodes = self.first.forward(tape, (&graph.csr).into(), x);
             let nodes = tape.leaky_relu(SLOPE, nodes);
             let state = self.readout.forward(tape, nodes);
             let nodes = self.layers[0].convolution.forward(tape, nodes);
-            let nodes = incidence.smooth(tape, nodes);
+            let nodes = within.smooth(tape, nodes);
             let nodes = tape.leaky_relu(SLOPE, nodes);
             Side {
                 state,
-                sent: Some(self.pool(tape, 0, &incidence, nodes)),
+                sent: Some(self.pool(tape, 0, within, nodes)),
             }
         };
         graphs.iter().map(begin).collect()
@@ -216,28 +204,37 @@ impl Matcher for H2mn {
         _: Drops<'_>,
     ) -> Vec<Side> {
         let layer = &self.layers[step as usize];
-        let meet = |((graph, side), theirs): ((&&'g Input, &Side), &Var)| {
-            let hyperedges = side.sent.expect("a device keeps what it has sent");
-            let matched = layer.perspectives.forward(tape, hyperedges, *theirs);
+        let hyperedges = own
+            .iter()
+            .map(|side| side.sent.expect("a device keeps what it has sent"));
+        let hyperedges: Vec<Var> = hyperedges.collect();
+        let matched = layer.perspectives.forward(tape, &hyperedges, theirs);
+        let next = self.layers.get(step as usize + 1);
+        let convolved = next.map(|next| next.convolution.forward(tape, matched));
+        let mut first = 0;
+        let meet = |((graph, side), hyperedges): ((&&'g Input, &Side), &Var)| {
+            let (from, n) = (first, tape.shape(*hyperedges).0);
+            first += n;
+            let matched = tape.slice_rows(matched, from, n);
             let read = layer.readout.forward(tape, matched);
             let state = tape.concat_rows(&[side.state, read]);
-            let Some(next) = self.layers.get(step as usize + 1) else {
+            let Some(convolved) = convolved else {
                 let n = tape.shape(state).0;
                 return Side {
                     state: tape.reshape(state, 1, n * self.hidden),
                     sent: None,
                 };
             };
-            let incidence = Incidence::on(tape, graph);
-            let hyperedges = next.convolution.forward(tape, matched);
-            let nodes = tape.matmul(incidence.spread, hyperedges);
+            let within = graph.hyperedges();
+            let convolved = tape.slice_rows(convolved, from, n);
+            let nodes = tape.propagate((&within.spread).into(), convolved);
             let nodes = tape.leaky_relu(SLOPE, nodes);
             Side {
                 state,
-                sent: Some(self.pool(tape, step as usize + 1, &incidence, nodes)),
+                sent: Some(self.pool(tape, step as usize + 1, within, nodes)),
             }
         };
-        graphs.iter().zip(own).zip(theirs).map(meet).collect()
+        graphs.iter().zip(own).zip(&hyperedges).map(meet).collect()
     }
 
     fn score<'g>(&'g self, tape: &mut Tape<'g>, first: Var, second: Var) -> Var {
@@ -247,6 +244,12 @@ impl Matcher for H2mn {
         }
         let logit = self.head[3].forward(tape, h);
         tape.sigmoid(logit)
+    }
+
+    /// One pass of the perceptron over all pairs.
+    fn scores<'g>(&'g self, tape: &mut Tape<'g>, pairs: &[[Var; 2]]) -> Var {
+        let [first, second] = together(tape, pairs);
+        self.score(tape, first, second)
     }
 
     fn sent_shape(&self, step: u32, n_nodes: usize) -> Option<(usize, usize)> {
@@ -261,7 +264,6 @@ impl Matcher for H2mn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use folkmoot_learning::Csr;
 
     fn path(n: u32) -> Input {
         let arcs: Vec<(u32, u32)> = (1..n).flat_map(|i| [(i - 1, i), (i, i - 1)]).collect();
@@ -278,15 +280,14 @@ mod tests {
     /// On a path of three nodes the outer hyperedges have two nodes, and the middle one all.
     #[test]
     fn hyperedges_are_nodes_with_their_neighbours() {
-        let mut tape = Tape::new();
-        let incidence = Incidence::on(&mut tape, &path(3));
+        let (input, mut tape) = (path(3), Tape::new());
+        let within = input.hyperedges();
         let nodes = tape.constant(3, 1, &[6.0, 12.0, 24.0]);
-        let means = tape.matmul(incidence.gather, nodes);
+        let means = tape.propagate((&within.gather).into(), nodes);
         assert_eq!(tape.value(means), [9.0, 14.0, 18.0]);
-        let smooth = incidence.smooth(&mut tape, nodes);
+        let smooth = within.smooth(&mut tape, nodes);
         let exact = [11.5, 41.0 / 3.0, 16.0];
         assert!(tape.value(smooth).iter().zip(exact).all(|(x, y)| (x - y).abs() < 1e-5));
-        assert_eq!(tape.value(incidence.outside)[..3], [0.0, 0.0, OUTSIDE]);
     }
 
     /// The ranking and the description of hyperedges in double precision, with loops; the last
@@ -305,7 +306,6 @@ mod tests {
         let nodes: Vec<f32> = (0..20).map(|i| ((i * 29 + 5) % 17) as f32 / 8.0 - 1.0).collect();
         let mut tape = Tape::new();
         tape.load(&model.layout, &parameters);
-        let incidence = Incidence::on(&mut tape, &input);
         let x = tape.constant(5, 4, &nodes);
         let members: Vec<Vec<usize>> = (0..5_usize)
             .map(|e| (e.saturating_sub(1)..(e + 2).min(5)).collect())
@@ -339,7 +339,7 @@ mod tests {
                     (0..4).map(|k| ranks[e] * of.iter().map(|&i| likeness(i) / total * row(i)[k]).sum::<f64>()),
                 );
             }
-            let kept = model.pool(&mut tape, layer, &incidence, x);
+            let kept = model.pool(&mut tape, layer, input.hyperedges(), x);
             assert_eq!(tape.shape(kept), (5 - layer, 4));
             for (found, exact) in tape.value(kept).iter().zip(exact) {
                 assert!(

@@ -12,7 +12,7 @@
 use super::encoder::Encoder;
 use super::perspectives::Perspectives;
 use super::score::Scorer;
-use super::{Drops, Input, Matcher, Range, Side};
+use super::{Drops, Input, Matcher, Range, Side, together};
 use crate::options::{Form, Size};
 use folkmoot_learning::layers::{Linear, Lstm};
 use folkmoot_learning::{Layout, Tape, Var};
@@ -84,22 +84,30 @@ impl Matcher for Mgmn {
         theirs: &[Var],
         _: Drops<'_>,
     ) -> Vec<Side> {
-        let meet = |(side, theirs): (&Side, &Var)| {
-            let matched = self.perspectives.forward(tape, side.state, *theirs);
-            let n_nodes = tape.shape(matched).0;
-            let matched = self.lstm.last(tape, matched, n_nodes);
+        let nodes: Vec<Var> = own.iter().map(|side| side.state).collect();
+        let lengths: Vec<usize> = nodes.iter().map(|nodes| tape.shape(*nodes).0).collect();
+        let matched = self.perspectives.forward(tape, &nodes, theirs);
+        let matched = self.lstm.last_of(tape, matched, &lengths);
+        let meet = |(at, side): (usize, &Side)| {
             let whole = self.output.forward(tape, side.state);
             let whole = tape.segment_max(whole, None);
+            let matched = tape.slice_rows(matched, at, 1);
             Side {
                 state: tape.concat_columns(&[matched, whole]),
                 sent: None,
             }
         };
-        own.iter().zip(theirs).map(meet).collect()
+        own.iter().enumerate().map(meet).collect()
     }
 
     fn score<'g>(&'g self, tape: &mut Tape<'g>, first: Var, second: Var) -> Var {
         self.scorer.forward(tape, first, second)
+    }
+
+    /// One pass of the perceptron over all pairs.
+    fn scores<'g>(&'g self, tape: &mut Tape<'g>, pairs: &[[Var; 2]]) -> Var {
+        let [first, second] = together(tape, pairs);
+        self.score(tape, first, second)
     }
 
     fn sent_shape(&self, step: u32, n_nodes: usize) -> Option<(usize, usize)> {

@@ -7,13 +7,7 @@
 
 use folkmoot_learning::{Init, Layout, Parameter, Tape, Var};
 
-/// Squared lengths below it count as this much, so that a row of zeros resembles nothing, and rows
-/// near it have a bounded gradient.
-const SHORTEST: f32 = 1e-6;
-
-/// `cos(w_k ∘ x_i, w_k ∘ y_i)` for each row `x_i` and perspective `k`, where `y_i` is the mean of
-/// the other graph's rows, each weighted by its cosine with `x_i`, or not at all where that is
-/// negative.
+/// See [`Tape::perspectives`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Perspectives {
     /// `(n_perspectives, d)`
@@ -27,42 +21,11 @@ impl Perspectives {
         }
     }
 
-    /// `(n, d)` and the other graph's `(n', d)` to `(n, n_perspectives)`.
-    pub(super) fn forward(&self, tape: &mut Tape<'_>, own: Var, theirs: Var) -> Var {
-        let attended = attended(tape, own, theirs);
-        // The cosine of rows times w is a quotient of sums that w² weights.
-        let weights = tape.square(self.weights.var());
-        let product = tape.multiply(own, attended);
-        let mut cosines = tape.matmul_transposed(product, weights);
-        for x in [own, attended] {
-            let squares = tape.square(x);
-            let squares = tape.matmul_transposed(squares, weights);
-            let by_length = tape.reciprocal_root(SHORTEST, squares);
-            cosines = tape.multiply(cosines, by_length);
-        }
-        cosines
+    /// Rows of several graphs, each of shape `(n, d)`, and of the graphs to match them with, each
+    /// `(n', d)`, to `(Σ n, n_perspectives)`.
+    pub(super) fn forward(&self, tape: &mut Tape<'_>, own: &[Var], theirs: &[Var]) -> Var {
+        tape.perspectives(own, theirs, self.weights.var())
     }
-}
-
-/// For each own row the sum over the others' of `max(cos, 0)` times the row, divided by their
-/// number: what follows is a cosine, so the sum of the weights does not matter to it.
-fn attended(tape: &mut Tape<'_>, own: Var, theirs: Var) -> Var {
-    let n_others = tape.shape(theirs).0;
-    let directions = [own, theirs].map(|rows| of_length_one(tape, rows));
-    let cosines = tape.matmul_transposed(directions[0], directions[1]);
-    let weights = tape.relu(cosines);
-    let attended = tape.matmul(weights, theirs);
-    tape.scale(1.0 / n_others.max(1) as f32, attended)
-}
-
-fn of_length_one(tape: &mut Tape<'_>, rows: Var) -> Var {
-    let d = tape.shape(rows).1;
-    let ones = tape.constant_with(1, d, |row| row.fill(1.0));
-    let squares = tape.square(rows);
-    let squares = tape.matmul_transposed(squares, ones);
-    let by_length = tape.reciprocal_root(SHORTEST, squares);
-    let by_length = tape.matmul(by_length, ones);
-    tape.multiply(rows, by_length)
 }
 
 #[cfg(test)]
@@ -88,7 +51,7 @@ mod tests {
         let mut tape = Tape::new();
         tape.load(&layout, &weights);
         let (x, y) = (tape.constant(n, d, &own), tape.constant(n_others, d, &theirs));
-        let found = perspectives.forward(&mut tape, x, y);
+        let found = perspectives.forward(&mut tape, &[x], &[y]);
         let wide = |values: &[f32]| -> Vec<Vec<f64>> {
             let rows = values.chunks_exact(d);
             rows.map(|row| row.iter().map(|x| f64::from(*x)).collect()).collect()
@@ -122,7 +85,7 @@ mod tests {
         tape.load(&layout, &[1.0; 6]);
         let own = tape.variable(2, 3, &[0.0, 0.0, 0.0, 1.0, 2.0, 3.0]);
         let theirs = tape.constant(1, 3, &[1.0, 2.0, 3.0]);
-        let found = perspectives.forward(&mut tape, own, theirs);
+        let found = perspectives.forward(&mut tape, &[own], &[theirs]);
         assert_eq!(tape.value(found)[..2], [0.0; 2]);
         assert!(tape.value(found)[2..].iter().all(|cosine| (cosine - 1.0).abs() < 1e-5));
         let sum = tape.sum(found);
