@@ -209,6 +209,16 @@ fn a_run_or_sweep_that_was_killed_before_its_figures_gets_them() {
         assert!(said.contains("the results in out are complete"), "{said}");
         assert_same(&files(&dir), &whole, "figures");
     }
+    // A picture whose caption was not written any more.
+    let captions = TempDir::names_in(&dir.join("figures"));
+    let caption = captions.iter().find(|name| name.ends_with(".caption.txt")).unwrap();
+    fs::rename(
+        dir.join("figures").join(caption),
+        dir.join(format!("figures/.{caption}.tmp")),
+    )
+    .unwrap();
+    temp.run(&["resume", "out"]).done();
+    assert_same(&files(&dir), &whole, "a caption");
     temp.run(&["resume", "out"])
         .refused(&["is finished, so there is nothing to resume"]);
     let sweep = [

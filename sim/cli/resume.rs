@@ -98,7 +98,8 @@ pub(crate) fn draw_missing(program: &Program, dir: &Path, threads: Option<u16>, 
         false => pictures_of_run(&RunDir::open(dir)?, known, &drawing)?,
     };
     let is_missing = |picture: &Picture| {
-        let files = ["svg", "png"].map(|ending| dir.join(FIGURES).join(format!("{}.{ending}", picture.name)));
+        let endings = ["svg", "png", "caption.txt"];
+        let files = endings.map(|ending| dir.join(FIGURES).join(format!("{}.{ending}", picture.name)));
         files.iter().any(|file| !file.exists())
     };
     if !pictures.iter().any(is_missing) {
