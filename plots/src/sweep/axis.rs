@@ -20,14 +20,15 @@ pub(super) fn place(text: &str) -> f64 {
     counted(text).map_or(f64::NAN, |(value, ..)| value)
 }
 
-/// A panel of curves or bars with what tells it from its neighbours above it.
+/// A panel with what tells it from its neighbours above it.
 pub(super) fn above_it(mut panel: Panel, above: &str) -> Panel {
     match &mut panel {
         _ if above.is_empty() => {}
         Panel::Lines(lines) => lines.y.above = above.to_owned(),
         Panel::Bars(bars) => bars.x.above = above.to_owned(),
         Panel::Split(split) => split.above = above.to_owned(),
-        Panel::Heat(_) | Panel::Timeline(_) => {}
+        Panel::Heat(heat) => heat.title = format!("{}, {above}", heat.title),
+        Panel::Timeline(_) => {}
     }
     panel
 }
