@@ -5,6 +5,7 @@ mod data;
 mod flower;
 mod going_on;
 mod plot;
+mod torture;
 mod workers;
 
 pub(crate) use budget::{BudgetArgs, MechanismArg, SamplingArg};
@@ -12,6 +13,7 @@ pub(crate) use data::{DataCommand, DescribeArgs, FetchArgs, TableArgs, WriteArgs
 pub(crate) use flower::FlowerArgs;
 pub(crate) use going_on::{ForkArgs, ResumeArgs};
 pub(crate) use plot::{LogArg, PlotArgs};
+pub(crate) use torture::TortureArgs;
 pub(crate) use workers::{CalibrateArgs, CheckArgs, WorkerArgs};
 
 use crate::events::EventArgs;
@@ -138,6 +140,9 @@ pub(crate) enum Command {
     /// Compare published claims with measurements
     #[command(after_help = "Example: folkmoot audit classifiers --quick")]
     Audit(AuditArgs),
+    /// Run random cards in many ways, with faults, and compare all bytes
+    #[command(hide = true)]
+    Torture(TortureArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -500,7 +505,8 @@ mod tests {
         let mut command = command("folkmoot");
         command.build();
         let named: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        let known: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let known: Vec<&str> = shown.map(clap::Command::get_name).collect();
         assert_eq!(named.len(), known.len());
         assert!(known.iter().all(|name| named.contains(name)), "{known:?}");
         command.debug_assert();

@@ -68,6 +68,7 @@ mod sweep;
 mod sweep_table;
 mod table_forms;
 mod text;
+mod torture;
 mod verify;
 mod watch;
 
@@ -183,6 +184,7 @@ pub fn main(registry: Registry) -> ExitCode {
         Command::Data(args) => data::data(&program, &args),
         Command::New(args) => new::new(&program, &args),
         Command::Audit(args) => audit::audit(&program, &args),
+        Command::Torture(args) => torture::torture(&program, &args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             let mut command = with_paths(command, &program.registry);

@@ -98,7 +98,8 @@ fn slug(what: &str) -> String {
 
 fn commands(command: &Command, name: &str) -> String {
     let mut blocks = Vec::new();
-    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+    let shown = |sub: &&Command| sub.get_name() != "help" && !sub.is_hide_set();
+    for sub in command.get_subcommands().filter(shown) {
         of_command(sub, &format!("{name} {}", sub.get_name()), &mut blocks);
     }
     blocks.join("\n\n")

@@ -1,0 +1,159 @@
+//! The invariants of a finished run: its tables agree with each other, metrics lie in their bounds,
+//! time never goes back, and privacy totals are those that other code computes.
+
+use folkmoot_metrics::key::base;
+use folkmoot_metrics::{Direction, MessageRow, PrivacyRow, RunDir, ScoreRow};
+
+type Check = fn(&RunDir) -> Result<(), String>;
+type Count = fn(&MessageRow) -> u64;
+
+/// Rounding may put a number a little beyond its end.
+const SLACK: f64 = 1e-9;
+
+/// The first invariant that does not hold: its name, and the numbers.
+pub(super) fn broken(run: &RunDir) -> Option<(&'static str, String)> {
+    let checks: [(&'static str, Check); 7] = [
+        ("balance of messages", balance),
+        ("totals of messages", totals),
+        ("bytes of clients", clients),
+        ("order of time", time),
+        ("results of rounds", rounds),
+        ("bounds of metrics", bounds),
+        ("privacy", |run| run.privacy.iter().try_for_each(privacy)),
+    ];
+    checks
+        .into_iter()
+        .find_map(|(name, check)| Some((name, check(run).err()?)))
+}
+
+fn require(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(why()) }
+}
+
+fn equal(what: &str, a: f64, b: f64) -> Result<(), String> {
+    require((a - b).abs() <= SLACK * b.abs().max(1.0), || {
+        format!("{what}: {a} against {b}")
+    })
+}
+
+fn balance(run: &RunDir) -> Result<(), String> {
+    run.messages.iter().try_for_each(|row| {
+        let rest = row.delivered + row.dropped + row.in_flight;
+        require(row.sent == rest, || format!("{row:?}"))
+    })
+}
+
+fn totals(run: &RunDir) -> Result<(), String> {
+    let known: [(&str, Count); 7] = [
+        ("messages_sent", |row| row.sent),
+        ("messages_delivered", |row| row.delivered),
+        ("messages_dropped", |row| row.dropped),
+        ("messages_in_flight", |row| row.in_flight),
+        ("messages_retried", |row| row.retried),
+        ("payload_bytes", |row| row.payload_bytes),
+        ("header_bytes", |row| row.header_bytes),
+    ];
+    known.into_iter().try_for_each(|(name, of)| {
+        let sum: u64 = run.messages.iter().map(of).sum();
+        equal(name, run.summary.get(name).copied().unwrap_or(f64::NAN), sum as f64)
+    })
+}
+
+fn clients(run: &RunDir) -> Result<(), String> {
+    let bytes = |direction| {
+        let rows = run.messages.iter().filter(|row| row.direction == direction);
+        rows.map(|row| row.payload_bytes + row.header_bytes).sum::<u64>() as f64
+    };
+    let sum = |of: fn(&folkmoot_metrics::ClientRow) -> u64| run.clients.iter().map(of).sum::<u64>() as f64;
+    equal("uplink bytes", sum(|row| row.uplink_bytes), bytes(Direction::Uplink))?;
+    equal("peer bytes", sum(|row| row.peer_bytes), bytes(Direction::Peer))?;
+    let (received, sent) = (sum(|row| row.downlink_bytes), bytes(Direction::Downlink));
+    require(received <= sent, || format!("received {received} bytes of {sent}"))?;
+    let in_order = run.clients.iter().zip(0..).all(|(row, client)| row.client == client);
+    require(in_order, || "clients.csv has other clients than 0, 1, …".to_owned())
+}
+
+fn time(run: &RunDir) -> Result<(), String> {
+    let end = run.summary.get("virtual_s").copied().unwrap_or(f64::NAN);
+    let rounds: Vec<f64> = run.rounds.iter().map(|row| row.virtual_s).collect();
+    let of_metric = |a: &ScoreRow, b: &ScoreRow| (&a.split, &a.metric) == (&b.split, &b.metric);
+    let scores = run
+        .scores
+        .chunk_by(of_metric)
+        .map(|rows| rows.iter().map(|row| row.virtual_s).collect());
+    for (table, times) in [("rounds", rounds)]
+        .into_iter()
+        .chain(scores.map(|times| ("scores", times)))
+    {
+        require(times.is_sorted(), || format!("{table} go back: {times:?}"))?;
+        let last = times.last().copied().unwrap_or(0.0);
+        require(last <= end * (1.0 + SLACK), || {
+            format!("{table} end at {last} s, the run at {end} s")
+        })?;
+    }
+    run.absences.iter().try_for_each(|row| {
+        let is_in = 0.0 <= row.from_s && row.from_s <= row.until_s && row.until_s <= end * (1.0 + SLACK) + SLACK;
+        require(is_in, || format!("{row:?}, and the run ends at {end} s"))
+    })?;
+    run.clients.iter().try_for_each(|row| {
+        let is_in = row.online_s >= 0.0 && row.online_s <= end * (1.0 + SLACK) + SLACK && row.compute_s >= 0.0;
+        require(is_in, || format!("{row:?}, and the run ends at {end} s"))
+    })
+}
+
+fn rounds(run: &RunDir) -> Result<(), String> {
+    let numbers: Vec<u32> = run.rounds.iter().map(|row| row.round).collect();
+    require(numbers.windows(2).all(|pair| pair[0] < pair[1]), || {
+        format!("rounds {numbers:?}")
+    })?;
+    equal(
+        "rounds",
+        run.summary.get("rounds").copied().unwrap_or(f64::NAN),
+        numbers.len() as f64,
+    )?;
+    run.rounds.iter().try_for_each(|row| {
+        // Of clients that train asynchronously others are still at work, and one may be late twice.
+        let sum = row.completed + row.dropped;
+        require(sum <= row.cohort, || format!("{row:?}"))
+    })
+}
+
+fn bounds(run: &RunDir) -> Result<(), String> {
+    let scores = run.scores.iter().map(|row| (row.metric.as_str(), row.value));
+    let summary = run.summary.iter().map(|(metric, value)| (metric.as_str(), *value));
+    scores.chain(summary).try_for_each(|(metric, value)| {
+        let term = run.manifest.terms.get(base(metric));
+        // Numbers of a user's own program, and references for metrics that a run lacks, have none.
+        let Some(term) = term else { return Ok(()) };
+        let (least, most) = term.range;
+        let fits = least.is_none_or(|least| value >= least - SLACK) && most.is_none_or(|most| value <= most + SLACK);
+        require(fits || value.is_nan(), || {
+            format!("{metric} is {value}, within {:?}", term.range)
+        })
+    })
+}
+
+fn privacy(row: &PrivacyRow) -> Result<(), String> {
+    let proven = [
+        row.epsilon_basic,
+        row.epsilon_advanced,
+        row.epsilon_renyi,
+        row.epsilon_pld,
+    ];
+    let least = proven.into_iter().flatten().reduce(f64::min);
+    let shown = || format!("{row:?}");
+    // Of totals within one in a thousand the plainest is named.
+    let names_least = |(total, least): (f64, f64)| least <= total && total <= least * (1.0 + 1.1e-3);
+    let is_none = row.epsilon_total.is_none() && row.accountant == "none";
+    require(is_none || row.epsilon_total.zip(least).is_some_and(names_least), shown)?;
+    if row.composition == "basic" && row.epsilon_per_release > 0.0 {
+        let most = row.epsilon_max_client;
+        require(most >= row.epsilon_mean_client * (1.0 - SLACK), shown)?;
+        // No client pays for more than what all released, which its neighbour may pay for, too.
+        let released = 2.0 * row.releases as f64 * row.epsilon_per_release;
+        require(most <= released * (1.0 + SLACK), shown)?;
+        let is_sum = |basic: f64| (basic - most).abs() <= 1e-6 * most;
+        require(row.epsilon_basic.is_none_or(is_sum), shown)?;
+    }
+    Ok(())
+}
