@@ -223,7 +223,10 @@ fn windows_line_ends_and_a_byte_order_mark_do_not_move_positions() {
         &["2:27 strategy.rounds: must lie in 1..=1000000, got 0"],
     );
     let temp = TempDir::new();
-    temp.write("c.ron", "\u{feff}(dataset: Karate,\r\n strategy: Gossip())\r\n");
+    temp.write(
+        "c.ron",
+        "\u{feff}(dataset: Karate,\r\n strategy: Gossip(inputs: Degree()))\r\n",
+    );
     temp.run(&["check", "c.ron"]).done();
 }
 
