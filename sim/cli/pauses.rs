@@ -44,7 +44,8 @@ impl FromStr for Every {
 pub(crate) struct Pauses {
     every: Option<Every>,
     stop: Arc<AtomicBool>,
-    saved_at: Instant,
+    /// When the last state had been saved; `None` while it is.
+    saved_at: Option<Instant>,
     /// Where the run stood then, or at the first question.
     stood: Option<(SimTime, usize)>,
 }
@@ -60,7 +61,7 @@ impl Pauses {
         Pauses {
             every,
             stop: stop_flag(),
-            saved_at: Instant::now(),
+            saved_at: Some(Instant::now()),
             stood: None,
         }
     }
@@ -70,17 +71,20 @@ impl Pauses {
         if self.stop.load(Ordering::Relaxed) {
             return Pause::Stop;
         }
+        // From the end of the last save, so that a state that takes longer than the span to save
+        // does not follow every window.
+        let saved_at = *self.saved_at.get_or_insert_with(Instant::now);
         let (at_before, rounds_before) = *self.stood.get_or_insert((at, rounds));
         let is_due = match self.every {
             None => false,
-            Some(Every::Wall(span)) => self.saved_at.elapsed() >= span,
+            Some(Every::Wall(span)) => saved_at.elapsed() >= span,
             Some(Every::Rounds(n)) => rounds >= rounds_before + n,
             Some(Every::Virtual(span)) => at >= at_before + span,
         };
         if !is_due {
             return Pause::GoOn;
         }
-        (self.saved_at, self.stood) = (Instant::now(), Some((at, rounds)));
+        (self.saved_at, self.stood) = (None, Some((at, rounds)));
         Pause::Save
     }
 }
@@ -126,5 +130,18 @@ mod tests {
         assert_eq!(asked("2rounds", &windows), [no, no, yes, no, no, yes]);
         assert_eq!(asked("3virtual_s", &windows), [no, no, yes, yes, no, no]);
         assert_eq!(asked("1h", &windows), [no; 6]);
+    }
+
+    /// While a state is saved, time passes that counts for nothing.
+    #[test]
+    fn a_span_begins_when_a_state_has_been_saved() {
+        let mut pauses = Pauses::new(Some("0.2s".parse().unwrap()));
+        let mut ask = || pauses.ask(SimTime(0), 0);
+        std::thread::sleep(Duration::from_millis(250));
+        assert_eq!(ask(), Pause::Save);
+        std::thread::sleep(Duration::from_millis(250));
+        assert_eq!(ask(), Pause::GoOn, "the save took that long");
+        std::thread::sleep(Duration::from_millis(250));
+        assert_eq!(ask(), Pause::Save);
     }
 }
