@@ -41,7 +41,7 @@ pub(super) struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// As `folkmoot check` decides.
+    /// Whether a run of the card begins.
     pub(super) fn judge(&self, card: &str) -> Verdict {
         let refused = |path: &str, why: String| Verdict::Refused((!path.is_empty()).then(|| path.to_owned()), why);
         let first = |problems: &Problems| {

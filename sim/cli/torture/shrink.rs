@@ -1,11 +1,15 @@
 //! The smallest card that breaks the same promise: values are left out and numbers halved while it
 //! does.
 
+use super::child::now;
 use super::drawn::Drawn;
 use super::world::Fault;
+use std::time::Duration;
 
 /// So many smaller cards are run.
 const MOST_RUNS: usize = 30;
+/// No further one is begun after this time.
+const MOST_TIME: Duration = Duration::from_secs(120);
 
 pub(super) fn smallest(
     card: &Drawn,
@@ -14,9 +18,9 @@ pub(super) fn smallest(
     breaks: &dyn Fn(&Drawn) -> Option<Fault>,
 ) -> (Drawn, Fault) {
     let (mut card, mut fault) = (card.clone(), fault.clone());
-    let mut runs = 0;
+    let (mut runs, started) = (0, now());
     let mut is_smaller = |candidate: Drawn, card: &mut Drawn, fault: &mut Fault| {
-        if runs >= MOST_RUNS || !is_legal(&candidate) {
+        if runs >= MOST_RUNS || started.elapsed() > MOST_TIME || !is_legal(&candidate) {
             return false;
         }
         runs += 1;

@@ -14,6 +14,9 @@ use std::time::Duration;
 /// A run may be killed so often before it is let finish.
 const MOST_KILLS: usize = 3;
 const CARD: &str = "card.ron";
+/// Another way to run a card may take so many times the limit of the first: it shares the machine,
+/// and it saves its state.
+const PATIENT: u32 = 5;
 
 /// A promise that was broken.
 #[derive(Clone, Debug)]
@@ -83,7 +86,16 @@ pub(super) fn torment(place: &Place, card: &str, rng: &mut SimRng, ways: &mut BT
             format!("{}: {error}", place.dir.display()),
         ));
     }
-    let mut world = World { place, rng, ways };
+    let patient = Place {
+        limit: place.limit * PATIENT,
+        ..place.clone()
+    };
+    let mut world = World {
+        first: place,
+        place: &patient,
+        rng,
+        ways,
+    };
     world.all().unwrap_or_else(End::Fault)
 }
 
@@ -106,6 +118,9 @@ pub(super) fn refuse(place: &Place, card: &str) -> Result<(), Fault> {
 }
 
 struct World<'a> {
+    /// Where the card is run first.
+    first: &'a Place,
+    /// The same for the other ways.
     place: &'a Place,
     rng: &'a mut SimRng,
     ways: &'a mut BTreeMap<String, usize>,
@@ -114,7 +129,7 @@ struct World<'a> {
 impl World<'_> {
     fn all(&mut self) -> Result<End, Fault> {
         let threads = ["1", "2"][index(self.rng, 2)];
-        let first = self.place.run(&[
+        let first = self.first.run(&[
             "run",
             CARD,
             "--out",
@@ -202,7 +217,7 @@ impl World<'_> {
         }
     }
 
-    /// A run that was cut must have made rounds in the second half of its time.
+    /// How far a run came that was cut.
     fn slow(&self, ended: &Ended) -> Result<End, Fault> {
         let events = fs::read_to_string(self.place.dir.join("events.jsonl")).unwrap_or_default();
         let rounds = events.lines().filter(|line| line.contains("\"round\"")).count();
