@@ -15,9 +15,9 @@ pub const TERMS: &[Term] = terms! {
     "epsilon_training", "Epsilon of training", Number [lower]:
         "Privacy loss of training for the client with the largest, from Rényi DP accounting at the ledger's delta. The unit of privacy and the adversary are documented at protocol.private.";
     "detection_precision", "Precision of detection", Number [fraction, higher]:
-        "Updates of malicious clients, in rounds of their attack, among the updates that the aggregator excluded. Absent if it excluded none, or nobody attacked.";
+        "Updates of malicious clients, in rounds of their attack, among the updates that the aggregator excluded. Absent if it excluded none, or without an attack.";
     "detection_recall", "Recall of detection", Number [fraction, higher]:
-        "Excluded updates among those of malicious clients in rounds of their attack. Absent if nobody attacked.";
+        "Excluded updates among those of malicious clients in rounds of their attack. Absent without an attack.";
     "falsely_excluded", "Falsely excluded updates", Number [fraction, lower]:
         "Excluded updates among those of honest clients.";
     "compression_up", "Compression of updates", Number [higher]:

@@ -7,7 +7,7 @@ use folkmoot_parts::component;
 /// Krum chooses `n − 2 faulty` updates, each among those that are left; for each number of the model
 /// the mean of the `n − 4 faulty` chosen ones that lie closest to their median.
 ///
-/// With `n` updates of which up to `faulty` are whatever somebody wants, `n ≥ 4 faulty + 3`. Every
+/// With `n` updates of which up to `faulty` are Byzantine, `n ≥ 4 faulty + 3`. Every
 /// update counts alike, whatever the card's `weighting`.
 ///
 /// E. M. El Mhamdi, R. Guerraoui, S. Rouault. The Hidden Vulnerability of Distributed Learning in

@@ -1,24 +1,10 @@
 //! Aggregators against malicious updates, by their definitions.
 
+use super::tests::updates;
 use super::*;
 use folkmoot_draws::{Purpose, Streams};
 
 const TESTS: Purpose = Purpose(*b"ru-tests");
-
-/// Updates as models, of clients 0, 1, …, all numbers learning.
-fn updates<'a>(model: &'a [f32], values: &'a [Vec<f32>]) -> Updates<'a> {
-    let update = |(i, values): (usize, &'a Vec<f32>)| Update {
-        client: ClientId(i as u32),
-        weight: 1.0,
-        discount: 1.0,
-        values,
-    };
-    Updates {
-        all: values.iter().enumerate().map(update).collect(),
-        model,
-        n_trainable: model.len(),
-    }
-}
 
 /// What a rule makes of updates, and whom it excludes.
 fn combined(rule: &dyn Rule, updates: &Updates<'_>, memory: &mut RuleMemory) -> (Vec<f64>, Vec<u32>) {
@@ -122,7 +108,7 @@ fn fools_gold_excludes_clients_that_move_alike() {
     assert_eq!(excluded, [3, 4]);
     assert_near(&found, &[1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0, 0.0]);
     assert_eq!(fresh(&rule, &[0.0; 4], &apart).1, Vec::<u32>::new());
-    // If all move alike nobody is believed, and the model stays.
+    // If all updates are equal, all are excluded, and the model stays.
     let (found, excluded) = fresh(&rule, &[2.0, 2.0], &[vec![3.0, 3.0], vec![3.0, 3.0]]);
     assert_eq!((excluded, found), (vec![0, 1], vec![2.0, 2.0]));
     // Histories count: what was alike in the first round is remembered.
@@ -202,10 +188,7 @@ fn models_and_changes_are_combined_alike() {
     let changes = attacked();
     for (i, rule) in rules.into_iter().enumerate() {
         let of_models = fresh(rule, &model, &moved).0;
-        let as_changes = Updates {
-            n_trainable: 2,
-            ..updates(&[], &changes)
-        };
+        let as_changes = updates(&[], &changes);
         let of_changes = combined(rule, &as_changes, &mut RuleMemory::default()).0;
         let back: Vec<f64> = of_models.iter().zip(model).map(|(x, m)| x - f64::from(m)).collect();
         for (a, b) in back.iter().zip(&of_changes) {

@@ -11,10 +11,10 @@ use folkmoot_parts::component;
 ///
 /// The cluster is that of HDBSCAN with a minimum size of `n / 2 + 1`, one sample and a single
 /// cluster allowed, as the paper has it. With these settings it is the first with more than half of
-/// the updates as the closest ones are joined (single linkage): the same members as the package
-/// `hdbscan` 0.8 gives, on 400 random sets. All outside of it are excluded, so nearly half of
-/// honest updates may be. Every update counts alike, whatever the card's `weighting`. Numbers that
-/// do not learn are averaged over the cluster.
+/// the updates as the closest ones are joined (single linkage), which a test compares with the
+/// package `hdbscan` 0.8.44. All outside of it are excluded, so nearly half of honest updates may
+/// be. Every update counts alike, whatever the card's `weighting`. Numbers that do not learn are
+/// averaged over the cluster.
 ///
 /// T. D. Nguyen et al. FLAME: Taming Backdoors in Federated Learning. USENIX Security 2022,
 /// algorithm 1.
@@ -83,5 +83,27 @@ impl Rule for Flame {
 
     fn accuses(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::majority;
+
+    /// `flame/reference.csv` is written by `flame/reference.py`.
+    #[test]
+    fn the_cluster_is_that_of_hdbscan() {
+        let rows: Vec<Vec<f64>> = include_str!("flame/reference.csv")
+            .lines()
+            .skip(1)
+            .map(|line| line.split(',').map(|x| x.parse().unwrap()).collect())
+            .collect();
+        let sets: Vec<&[Vec<f64>]> = rows.chunk_by(|a, b| a[0] == b[0]).collect();
+        assert_eq!(sets.len(), 100);
+        for set in sets {
+            let vectors: Vec<Vec<f64>> = set.iter().map(|row| row[2..].to_vec()).collect();
+            let kept = (0..set.len()).filter(|at| set[*at][1] == 1.0);
+            assert_eq!(majority(&vectors), kept.collect::<Vec<usize>>(), "set {}", set[0][0]);
+        }
     }
 }

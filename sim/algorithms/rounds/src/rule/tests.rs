@@ -5,7 +5,7 @@ use folkmoot_draws::{Purpose, Streams};
 use proptest::prelude::*;
 
 /// Updates of clients 0, 1, …, all numbers learning, from a model or, without one, as changes.
-fn updates<'a>(model: &'a [f32], values: &'a [Vec<f32>]) -> Updates<'a> {
+pub(super) fn updates<'a>(model: &'a [f32], values: &'a [Vec<f32>]) -> Updates<'a> {
     let update = |(i, values): (usize, &'a Vec<f32>)| Update {
         client: ClientId(i as u32),
         weight: 1.0,

@@ -288,16 +288,22 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
         Ok(())
     }
 
+    /// The clients that attack in this round, ascending.
+    fn attackers(&self) -> Arc<[u32]> {
+        let cx = &*self.cx;
+        let clients = (cx.n_clients(), |client| cx.size_of(client));
+        self.rounds
+            .attackers(cx.round(), clients, |purpose| cx.run_rng(purpose))
+    }
+
     /// Makes the updates of colluding clients of their honest ones, in ascending order of the
     /// clients.
     fn collude(&self, updates: &mut [Received]) {
-        let (rounds, cx) = (self.rounds, &*self.cx);
+        let rounds = self.rounds;
         if !rounds.protocol.malicious.adversary.colludes() {
             return;
         }
-        let attackers = rounds.attackers(cx.round(), (cx.n_clients(), |client| cx.size_of(client)), |purpose| {
-            cx.run_rng(purpose)
-        });
+        let attackers = self.attackers();
         let n_updates = updates.len();
         let attacks = |received: &&mut Received| attackers.binary_search(&received.client.0).is_ok();
         let colluding: Vec<&mut Received> = updates.iter_mut().filter(attacks).collect();
@@ -346,6 +352,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
             None => None,
         };
         let (rounds, trainer, rule) = (self.rounds, &self.rounds.trainer, &*protocol.aggregator);
+        let attackers = rule.accuses().then(|| self.attackers());
         let Global {
             parameters,
             rule: kept,
@@ -377,11 +384,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
             (None, None) => rule.combine(&updates, &mut context),
         };
         let excluded = context.excluded;
-        if rule.accuses() {
-            let cx = &*self.cx;
-            let attackers = rounds.attackers(cx.round(), (cx.n_clients(), |client| cx.size_of(client)), |purpose| {
-                cx.run_rng(purpose)
-            });
+        if let Some(attackers) = attackers {
             detection.count(updates.all.iter().map(|update| update.client), &excluded, &attackers);
         }
         if let Aggregation::Mixed { share, discount } = protocol.aggregation {
