@@ -95,8 +95,25 @@ fn flipped_labels_lower_accuracy_and_move_the_source_class() {
     );
     assert!(honest.summary.iter().all(|(name, _)| name != "test_attack_success"));
     // Honest clients are scored by themselves where there are malicious ones.
-    assert!((0.0..=1.0).contains(&number(&flipped, "test_honest_accuracy")));
     assert!(number(&flipped, "test_honest_worst_tenth") <= number(&flipped, "test_honest_accuracy"));
+}
+
+#[test]
+fn honest_clients_are_scored_without_the_malicious_ones() {
+    let malicious = "rounds: 8, malicious: (clients: Named([1, 4, 7]), adversary: LabelFlip())";
+    let found = on_graphs(malicious, 4);
+    let rows = found
+        .client_scores
+        .iter()
+        .filter(|row| ![1, 4, 7].contains(&row.client));
+    let mut accuracies: Vec<f64> = rows.map(|row| row.accuracy).collect();
+    assert_eq!((accuracies.len(), found.client_scores.len()), (7, 10));
+    let mean = accuracies.iter().sum::<f64>() / 7.0;
+    assert!((number(&found, "test_honest_accuracy") - mean).abs() < 1e-12);
+    accuracies.sort_unstable_by(f64::total_cmp);
+    assert_eq!(number(&found, "test_honest_worst_tenth"), accuracies[0]);
+    let all = found.client_scores.iter().map(|row| row.accuracy).sum::<f64>() / 10.0;
+    assert!((all - mean).abs() > 1e-6, "malicious clients change the mean");
 }
 
 #[test]
@@ -111,11 +128,10 @@ fn a_backdoor_answers_to_its_trigger_alone() {
         assert!(with > without + 0.2 && with > least, "{spread}: {with} and {without}");
         assert!(number(&found, "test_accuracy") > 0.6, "{:?}", found.summary);
     }
-    // A share of nobody's graphs is no attack.
-    let nobody = on_graphs(&format!("rounds: 15, malicious: (clients: Off, {BACKDOOR}))"), 2);
+    // Without malicious clients there is no attack.
+    let off = on_graphs(&format!("rounds: 15, malicious: (clients: Off, {BACKDOOR}))"), 2);
     assert!(
-        nobody
-            .summary
+        off.summary
             .iter()
             .all(|(name, _)| !name.contains("attack") && !name.contains("honest"))
     );

@@ -119,8 +119,8 @@ impl Noise {
         propagation(self.self_loops, self.rule, n, table, degrees);
     }
 
-    /// A view that is drawn from above, in floating point: nobody pays for it. Where edges are
-    /// dropped, the graph as it is.
+    /// A view for evaluation alone, in floating point; it is not charged. Where edges are dropped, the
+    /// graph as it is.
     pub(super) fn look(
         &self,
         view: usize,

@@ -290,7 +290,7 @@ pub fn starts(graphs: &[Graph]) -> Vec<u32> {
 pub(super) struct Changes {
     /// The classes of items.
     pub(super) classes: BTreeMap<u32, u32>,
-    /// Graphs in the place of others.
+    /// Replaced graphs, by item.
     pub(super) graphs: BTreeMap<u32, Graph>,
     /// Nodes in which columns have a value, before any scaling.
     pub(super) nodes: BTreeSet<u32>,
