@@ -189,8 +189,7 @@ impl<'a> Frame<'a> {
         if n_header > MOST_HEADER {
             return Err(wrong("its header is too long"));
         }
-        let mut text = vec![0; n_header as usize];
-        from.read_exact(&mut text)?;
+        let text = exactly(from, n_header as usize)?;
         let mut header: Map<String, Value> = serde_json::from_slice(&text)?;
         let listed: Vec<(String, String, Vec<usize>, Option<u64>)> =
             serde_json::from_value(header.remove("arrays").unwrap_or_default())?;
@@ -202,9 +201,7 @@ impl<'a> Frame<'a> {
                     left = left
                         .checked_sub(n as u64)
                         .ok_or_else(|| wrong("its arrays are longer than its body"))?;
-                    let mut bytes = vec![0; n];
-                    from.read_exact(&mut bytes)?;
-                    bytes
+                    exactly(from, n)?
                 }
                 (Some(offset), Some(region)) => region.read(offset, n)?,
                 (Some(_), None) => return Err(wrong("it names shared memory that there is not")),
@@ -223,6 +220,16 @@ impl<'a> Frame<'a> {
     }
 }
 
+/// So many bytes. Memory is taken as they come, since the announced number may be wrong.
+fn exactly(from: &mut impl Read, n: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(n.min(1 << 20));
+    from.by_ref().take(n as u64).read_to_end(&mut bytes)?;
+    match bytes.len() == n {
+        true => Ok(bytes),
+        false => Err(wrong("it ends too early")),
+    }
+}
+
 /// The bytes of an array.
 pub(crate) fn size(dtype: &str, shape: &[usize]) -> Option<usize> {
     let (_, size) = DTYPES.iter().find(|(name, _)| *name == dtype)?;
@@ -236,6 +243,7 @@ fn wrong(why: &str) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use folkmoot_draws::{Purpose, Streams, index};
     use serde_json::json;
 
     fn written(frame: &Frame<'_>, region: Option<&mut Region>) -> Vec<u8> {
@@ -281,5 +289,40 @@ mod tests {
         bytes.extend(text);
         let error = Frame::read(&mut bytes.as_slice(), None).unwrap_err().to_string();
         assert_eq!(error, "not a frame: array a has no size");
+        // More bytes than any machine has are announced, and none comes.
+        let text = br#"{"kind":"x","arrays":[["a","float64",[1152921504606846976],null]]}"#;
+        let mut bytes = (text.len() as u32).to_le_bytes().to_vec();
+        bytes.extend((1_u64 << 63).to_le_bytes());
+        bytes.extend(text);
+        let error = Frame::read(&mut bytes.as_slice(), None).unwrap_err().to_string();
+        assert_eq!(error, "not a frame: it ends too early");
+        let region = Region::create(&tempfile::tempdir().unwrap().path().join("region")).unwrap();
+        assert!(region.read(0, 1 << 60).is_err() && region.read(u64::MAX, 2).is_err());
+    }
+
+    #[test]
+    fn damaged_frames_are_read_or_refused_and_never_a_panic() {
+        let values = [1.0, 2.0];
+        let arrays = vec![Array::floats("x", &values), Array::floats("y", &values)];
+        let whole = written(
+            &Frame::new("train", json!({"client": 3, "round": 2})).with(arrays),
+            None,
+        );
+        let mut rng = Streams::new(7).global(Purpose(*b"damages "));
+        let mut n_read = 0;
+        for _ in 0..20_000 {
+            let mut bytes = whole.clone();
+            for _ in 0..=index(&mut rng, 3) {
+                let at = index(&mut rng, bytes.len());
+                match index(&mut rng, 4) {
+                    0 => bytes[at] = index(&mut rng, 256) as u8,
+                    1 => bytes[at] ^= 1 << index(&mut rng, 8),
+                    2 => bytes.insert(at, b"0123456789,[]{}\""[index(&mut rng, 16)]),
+                    _ => drop(bytes.remove(at)),
+                }
+            }
+            n_read += usize::from(Frame::read(&mut bytes.as_slice(), None).is_ok());
+        }
+        assert!((1..20_000).contains(&n_read), "{n_read}");
     }
 }

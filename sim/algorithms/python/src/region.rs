@@ -46,6 +46,11 @@ impl Region {
     ///
     /// When there are not so many.
     pub fn read(&self, offset: u64, n: usize) -> io::Result<Vec<u8>> {
+        let end = offset.checked_add(n as u64);
+        let size = self.file.metadata()?.len();
+        if end.is_none_or(|end| end > size) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         let mut bytes = vec![0; n];
         self.file.read_exact_at(&mut bytes, offset)?;
         Ok(bytes)
