@@ -38,6 +38,7 @@ mod support;
 mod sweeps;
 mod terms;
 mod tidy;
+mod torture;
 mod trace;
 mod trials;
 mod worlds;

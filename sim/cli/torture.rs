@@ -6,6 +6,7 @@
 
 mod begin;
 mod child;
+mod contracts;
 mod corpus;
 mod coverage;
 mod draw;
@@ -58,7 +59,8 @@ pub(crate) fn torture(program: &Program, args: &TortureArgs) -> Result<(), Exit>
         return one_card(args, &place, card, &mut counts);
     }
     let registry = &program.registry;
-    let mut grammar = Grammar::of(registry);
+    let cards = args.cards.as_deref().map_or(Ok(Vec::new()), cards)?;
+    let mut grammar = Grammar::of(registry, &cards);
     let judge = Judge {
         registry,
         dirs: context::data_dirs(&args.data),
@@ -97,6 +99,21 @@ pub(crate) fn torture(program: &Program, args: &TortureArgs) -> Result<(), Exit>
             counts.faults.len()
         ))),
     }
+}
+
+/// The texts of the cards in a folder, by their names.
+fn cards(dir: &Path) -> Result<Vec<String>, Exit> {
+    let all = || -> std::io::Result<Vec<String>> {
+        let mut paths = fs::read_dir(dir)?
+            .map(|entry| Ok(entry?.path()))
+            .collect::<std::io::Result<Vec<PathBuf>>>()?;
+        paths.sort();
+        let cards = paths
+            .iter()
+            .filter(|path| path.extension().is_some_and(|end| end == "ron"));
+        cards.map(fs::read_to_string).collect()
+    };
+    all().map_err(|error| Exit::usage(format!("error: {}: {error}", dir.display())))
 }
 
 fn place(args: &TortureArgs, work: &Path) -> Result<Place, Exit> {
@@ -164,12 +181,16 @@ fn one_world(
     name: &str,
 ) -> Result<(), Exit> {
     let mut rng = stream(seed, b"card    ");
+    if let Some((component, fault)) = contracts::broken(drawing.0, &mut stream(seed, b"contract")) {
+        told(seed, &fault, &format!("component: {component}"), name)?;
+        counts.faults.push((seed, fault));
+    }
     let wanted = wanted(pairs, seed);
     let (card, refused) = legal::draw(drawing, &mut rng, &wanted, &mut counts.tally);
     if let Some(refused) = refused
         && let Err(fault) = refuse(place, &refused)
     {
-        told(seed, &fault, &refused, name)?;
+        told(seed, &fault, &of_card(seed, &refused, name), name)?;
         counts.faults.push((seed, fault));
     }
     let Some(card) = card else {
@@ -195,21 +216,28 @@ fn one_world(
                 true => shrink::smallest(&card, &fault, &is_legal, &again),
                 false => (card, fault),
             };
-            told(seed, &fault, &card.to_string(), name)?;
+            told(seed, &fault, &of_card(seed, &card.to_string(), name), name)?;
             counts.faults.push((seed, fault));
         }
     }
     Ok(())
 }
 
-/// Prints a fault, its smallest card, and the commands that show it again.
-fn told(seed: u64, fault: &Fault, card: &str, name: &str) -> Result<(), Exit> {
-    let detail: String = fault.detail.chars().take(1500).collect();
-    print(&format!(
-        "seed {seed}: {}\n  {}\n  {name} torture --seed {seed}\n  echo {} > card.ron; {name} torture --seed {seed} --card card.ron\n",
-        fault.check,
-        detail.trim().replace('\n', "\n  "),
+/// The command that shows the fault of a card again.
+fn of_card(seed: u64, card: &str, name: &str) -> String {
+    format!(
+        "echo {} > card.ron; {name} torture --seed {seed} --card card.ron",
         quoted(card)
+    )
+}
+
+/// Prints a fault, the command of its world, and what shows it with the least.
+fn told(seed: u64, fault: &Fault, least: &str, name: &str) -> Result<(), Exit> {
+    let detail: String = fault.detail.chars().take(1500).collect();
+    let detail = detail.trim().replace('\n', "\n  ");
+    print(&format!(
+        "seed {seed}: {}\n  {detail}\n  {name} torture --seed {seed}\n  {least}\n",
+        fault.check
     ))
 }
 

@@ -18,6 +18,9 @@ pub(crate) struct TortureArgs {
     /// Run this card in place of a random one
     #[arg(long, value_name = "FILE", conflicts_with_all = ["minutes", "worlds"])]
     pub(crate) card: Option<PathBuf>,
+    /// Draw the values of the cards in this folder, too: paths of files, names of programs
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cards: Option<PathBuf>,
     /// Stop a run after so many seconds
     #[arg(long, value_name = "S", default_value_t = 20)]
     pub(crate) limit: u16,

@@ -1,4 +1,5 @@
-//! Values that shipped cards have, for fields whose values no grammar describes.
+//! Values that cards have, for fields whose values no grammar describes: shipped cards, and those
+//! that are given.
 
 use folkmoot_parts::{Body, Field, Shape};
 use folkmoot_scenarios::explain::parts_of;
@@ -13,9 +14,10 @@ pub(super) struct Corpus {
 }
 
 impl Corpus {
-    pub(super) fn of(registry: &Registry, card: &[&Field]) -> Self {
+    pub(super) fn of(registry: &Registry, card: &[&Field], given: &[String]) -> Self {
         let mut corpus = Corpus::default();
-        for (name, text) in registry.cards() {
+        let shipped = registry.cards().iter().copied();
+        for (name, text) in shipped.chain(given.iter().map(|text| ("card", text.as_str()))) {
             let Ok(source) = Source::new(name, text) else { continue };
             corpus.harvest(registry, "", card, &source);
         }

@@ -40,10 +40,11 @@ pub(super) type Fits = Vec<(&'static str, &'static str)>;
 pub(super) type Wanted<'a> = (&'a str, &'a str);
 
 impl<'a> Grammar<'a> {
-    pub(super) fn of(registry: &'a Registry) -> Self {
+    /// The values of `cards` are drawn, too.
+    pub(super) fn of(registry: &'a Registry, cards: &[String]) -> Self {
         let card: Vec<Field> = ScenarioFile::shape().fields().into_iter().cloned().collect();
         let fields: Vec<&Field> = card.iter().collect();
-        let corpus = Corpus::of(registry, &fields);
+        let corpus = Corpus::of(registry, &fields, cards);
         Grammar {
             registry,
             card,
@@ -130,6 +131,13 @@ impl<'a> Grammar<'a> {
             levels: 0,
         };
         drawing.component(kind)
+    }
+
+    /// Any component of a kind, with its settings.
+    pub(super) fn any(&self, rng: &mut SimRng, kind: &str) -> Option<Drawn> {
+        let parts: Vec<&Described> = self.registry.parts().filter(|part| part.field == kind).collect();
+        let part = parts.get(index(rng, parts.len().max(1)))?;
+        self.one(rng, (part.field, part.name), 0.5)
     }
 
     fn is_inner(&self, kind: &str) -> bool {

@@ -9,6 +9,12 @@ type Count = fn(&MessageRow) -> u64;
 
 /// Rounding may put a number a little beyond its end.
 const SLACK: f64 = 1e-9;
+/// The grid of privacy-loss distributions puts their epsilon so much too high, relative.
+const PLD_SLACK: f64 = 0.02;
+/// More releases of one client than these are not composed again.
+const MOST_RELEASES: f64 = 20_000.0;
+/// Nor those with a larger epsilon each, which overflows.
+const MOST_EPSILON: f64 = 100.0;
 
 /// The first invariant that does not hold: its name, and the numbers.
 pub(super) fn broken(run: &RunDir) -> Option<(&'static str, String)> {
@@ -154,6 +160,70 @@ fn privacy(row: &PrivacyRow) -> Result<(), String> {
         require(most <= released * (1.0 + SLACK), shown)?;
         let is_sum = |basic: f64| (basic - most).abs() <= 1e-6 * most;
         require(row.epsilon_basic.is_none_or(is_sum), shown)?;
+        composed(row, most / row.epsilon_per_release).map_err(|why| format!("{why}: {row:?}"))?;
     }
     Ok(())
+}
+
+/// Compares totals with two theorems that need nothing but epsilon and delta of one release, of
+/// which the client that pays most has so many.
+fn composed(row: &PrivacyRow, releases: f64) -> Result<(), String> {
+    let (epsilon, delta) = (row.epsilon_per_release, row.delta_per_release);
+    // Where releases cost unlike epsilons, that of one is their mean.
+    let is_whole = (releases - releases.round()).abs() <= SLACK * releases;
+    if !is_whole || !(1.0..MOST_RELEASES).contains(&releases.round()) || delta >= 1.0 || epsilon > MOST_EPSILON {
+        return Ok(());
+    }
+    if let Some(found) = row.epsilon_advanced.filter(|_| delta == 0.0) {
+        let root = (2.0 * releases * libm::log(1.0 / row.delta_total)).sqrt();
+        let total = epsilon * root + releases * epsilon * libm::expm1(epsilon);
+        equal("epsilon by advanced composition", found, total)?;
+    }
+    // No composition of such releases is worse than that of randomised responses.
+    let Some(found) = row.epsilon_pld.filter(|found| found.is_finite() && *found > 0.0) else {
+        return Ok(());
+    };
+    let least = found * (1.0 - PLD_SLACK);
+    let there = worst_delta(releases.round() as u32, epsilon, delta, least);
+    require(there >= row.delta_total * (1.0 - PLD_SLACK), || {
+        format!("the optimal composition has delta {there} at {least}")
+    })
+}
+
+/// The delta at `total` of `k` releases with epsilon and delta each, in the worst case (Kairouz, Oh
+/// and Viswanath 2015, theorem 3.3).
+fn worst_delta(k: u32, epsilon: f64, delta: f64, total: f64) -> f64 {
+    // ln of the binomial probability that `n` of `k` answers are the less likely one.
+    let less = -libm::log1p(libm::exp(epsilon));
+    let (mut chosen, mut sum) = (0.0, 0.0);
+    for n in 0..=k {
+        if n > 0 {
+            chosen += libm::log(f64::from(k - n + 1)) - libm::log(f64::from(n));
+        }
+        let probability = chosen + f64::from(k - n) * (epsilon + less) + f64::from(n) * less;
+        let loss = (f64::from(k) - 2.0 * f64::from(n)) * epsilon;
+        if loss <= total {
+            break;
+        }
+        sum += libm::exp(probability) * -libm::expm1(total - loss);
+    }
+    1.0 - libm::pow(1.0 - delta, f64::from(k)) * (1.0 - sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::worst_delta;
+
+    #[test]
+    fn the_worst_composition_is_that_of_randomised_responses() {
+        // One release keeps its own epsilon, and pays nothing there.
+        assert!(worst_delta(1, 1.0, 0.0, 1.0).abs() < 1e-12);
+        assert!((worst_delta(1, 1.0, 1e-3, 1.0) - 1e-3).abs() < 1e-12);
+        // At 0 the total variation of one answer: (e − 1) / (e + 1).
+        let variation = (libm::exp(1.0) - 1.0) / (libm::exp(1.0) + 1.0);
+        assert!((worst_delta(1, 1.0, 0.0, 0.0) - variation).abs() < 1e-12);
+        // Two answers at the epsilon of one: both must be the likelier ones.
+        let likely = (libm::exp(1.0) / (1.0 + libm::exp(1.0))).powi(2);
+        assert!((worst_delta(2, 1.0, 0.0, 1.0) - likely * (1.0 - libm::exp(-1.0))).abs() < 1e-12);
+    }
 }

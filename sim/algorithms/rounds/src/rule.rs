@@ -63,6 +63,11 @@ pub trait Rule: Send + Sync {
         false
     }
 
+    /// Whether equal updates have themselves as aggregate. Random tests try it. Default: not stated.
+    fn keeps_agreement(&self) -> bool {
+        false
+    }
+
     /// The number of items of the server's own data set, with which it trains in each round
     /// ([`RuleContext::trusted`]). Default: it has none.
     fn trusted_items(&self) -> Option<u32> {

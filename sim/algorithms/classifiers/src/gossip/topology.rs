@@ -47,6 +47,12 @@ pub trait Topology: Send + Sync {
         false
     }
 
+    /// The number of neighbours of each of `n_clients` clients, where all have the same number.
+    /// Random tests compare it with the graph. Default: not stated.
+    fn degree(&self, _n_clients: u32) -> Option<u32> {
+        None
+    }
+
     /// What to set where its graph falls into parts. Default: a part that never does.
     fn remedy(&self) -> &'static str {
         "choose Ring or Complete"

@@ -50,4 +50,8 @@ impl Rule for Bulyan {
     fn fewest(&self) -> u32 {
         self.faulty.saturating_mul(4).saturating_add(3)
     }
+
+    fn keeps_agreement(&self) -> bool {
+        true
+    }
 }

@@ -41,4 +41,8 @@ impl Rule for GeometricMedian {
         }
         updates.moved(&middle, &last)
     }
+
+    fn keeps_agreement(&self) -> bool {
+        true
+    }
 }

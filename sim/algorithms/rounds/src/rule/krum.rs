@@ -98,4 +98,8 @@ impl Rule for Krum {
     fn fewest(&self) -> u32 {
         self.faulty.saturating_mul(2).saturating_add(3)
     }
+
+    fn keeps_agreement(&self) -> bool {
+        true
+    }
 }

@@ -35,4 +35,8 @@ impl Rule for Mean {
     fn is_mean(&self) -> bool {
         true
     }
+
+    fn keeps_agreement(&self) -> bool {
+        true
+    }
 }

@@ -28,4 +28,8 @@ impl Rule for Median {
         };
         (0..updates.n_values()).map(&mut median).collect()
     }
+
+    fn keeps_agreement(&self) -> bool {
+        true
+    }
 }

@@ -50,4 +50,8 @@ impl Rule for TrimmedMean {
     fn fewest(&self) -> u32 {
         if self.share > 0.0 { 3 } else { 1 }
     }
+
+    fn keeps_agreement(&self) -> bool {
+        true
+    }
 }

@@ -32,6 +32,10 @@ impl Topology for Complete {
         let links: Vec<(u32, u32)> = (0..n_clients).flat_map(|v| (0..v).map(move |u| (u, v))).collect();
         linked(n_clients, &links)
     }
+
+    fn degree(&self, n_clients: u32) -> Option<u32> {
+        n_clients.checked_sub(1)
+    }
 }
 
 /// Clients in a ring, in the order of their ids, each linked with the nearest on both sides.
@@ -78,6 +82,10 @@ impl Topology for Ring {
             .flat_map(|u| (1..=reach).map(move |step| (u, (u + step) % n_clients)))
             .collect();
         linked(n_clients, &links)
+    }
+
+    fn degree(&self, _: u32) -> Option<u32> {
+        Some(self.neighbours)
     }
 }
 
