@@ -137,6 +137,8 @@ pub struct About {
     pub headline: &'static [&'static str],
     /// Whether its runs can keep models, predictions and assignments: see [`Keep`].
     pub keeps: bool,
+    /// Settings that a fork may change, such as `method`: a checkpoint does not depend on them.
+    pub forkable: &'static [&'static str],
     /// The edge lists that the settings name, relative to a data folder or absolute;
     /// [`Source::files`] has what is in them.
     pub edge_lists: Vec<String>,
@@ -158,6 +160,7 @@ impl Default for About {
             split: None,
             headline: &["messages_sent", "payload_bytes", "virtual_s"],
             keeps: false,
+            forkable: &[],
             edge_lists: Vec::new(),
             models: Vec::new(),
             programs: Vec::new(),

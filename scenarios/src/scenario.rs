@@ -393,6 +393,11 @@ impl Scenario {
         &self.file.sweep.headline
     }
 
+    /// The settings of its strategy that a fork may change.
+    pub fn forkable(&self) -> &'static [&'static str] {
+        self.strategy.about.forkable
+    }
+
     /// The numbers that answer its question: those of its sweep, or else of its strategy.
     pub fn answers(&self) -> Vec<String> {
         match self.headline() {

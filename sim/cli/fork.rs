@@ -14,11 +14,11 @@ use folkmoot_metrics::run_dir::{Checkpoint, Parent, SCENARIO};
 use folkmoot_scenarios::names;
 use folkmoot_scenarios::run::{Cache, How, begin, load, play};
 use folkmoot_scenarios::scenario::{Scenario, check};
-use folkmoot_scenarios::text::Source;
+use folkmoot_scenarios::text::{Source, replaced};
 use std::path::PathBuf;
 
-/// What the state is of, so that it cannot change under it: the streams of the seed have dealt out
-/// the data.
+/// What the state is of, so that it cannot change under it, except what an algorithm allows: the
+/// streams of the seed have dealt out the data.
 const FIXED: [&str; 4] = ["dataset", "partition", "strategy", "seed"];
 
 pub(crate) fn fork(program: &Program, args: &ForkArgs) -> Result<(), Exit> {
@@ -82,7 +82,13 @@ pub(crate) fn fork(program: &Program, args: &ForkArgs) -> Result<(), Exit> {
 
 /// Refuses settings that the state does not suit.
 fn same_but_for_its_world(parent: &str, scenario: &Scenario) -> Result<(), Exit> {
-    let (before, now) = (Source::new("", parent)?, Source::new("", &scenario.resolved())?);
+    let (mut before, now) = (Source::new("", parent)?, Source::new("", &scenario.resolved())?);
+    let forkable = scenario.forkable().iter().map(|field| format!("strategy.{field}"));
+    for path in forkable {
+        if let Some(value) = now.value(&path) {
+            before = replaced(&before, &path, value)?;
+        }
+    }
     match FIXED.into_iter().find(|field| before.value(field) != now.value(field)) {
         None => Ok(()),
         Some(field) => Err(Exit::usage(format!(

@@ -22,6 +22,7 @@ crates! {
     ppgm = folkmoot_ppgm,
     python = folkmoot_python,
     subgraphs = folkmoot_subgraphs,
+    unlearning = folkmoot_unlearning,
     users = folkmoot_users,
 }
 

@@ -48,7 +48,7 @@ pub use loss_threshold::LossThreshold;
 pub use numbers::Guesses;
 pub use terms::TERMS;
 
-use crate::classifier::{Classifier, Facts, Held, Parts, Query, Split};
+use crate::classifier::{Classifier, Facts, Held, Parts, Query, Shard, Split};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Partition};
 use folkmoot_parts::{Component, component_type};
@@ -56,6 +56,7 @@ use folkmoot_rounds::Seen;
 use folkmoot_scenarios::algorithm::Source;
 use folkmoot_scenarios::axis::DuplicateName;
 use folkmoot_scenarios::registry::Registry;
+use loss_threshold::log_sum_exp;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -152,16 +153,53 @@ pub enum Models {
     One(Vec<f32>),
     /// One for each client, about what it holds.
     OfClients(Vec<Vec<f32>>),
+    /// Some that answer together, by the mean of their probabilities of classes. Client `k` trains
+    /// the one at `k` modulo their number.
+    Together(Vec<Vec<f32>>),
 }
 
 impl Models {
-    /// That which is asked about what a client holds.
+    /// That which is asked about what a client holds; of those that answer together, that which the
+    /// client trains.
     pub fn of(&self, client: usize) -> &[f32] {
         match self {
             Models::One(model) => model,
             Models::OfClients(models) => &models[client],
+            Models::Together(models) => &models[client % models.len()],
         }
     }
+
+    /// Their answers to what a client holds of `items`; of several that answer together, the
+    /// logarithms of their mean probabilities.
+    fn answers(&self, classifier: &Classifier, (client, shard): (usize, &Shard), items: &[u32]) -> Vec<Query> {
+        let Models::Together(models) = self else {
+            return classifier.asked(shard, items, self.of(client));
+        };
+        let of_each = models.iter().map(|model| classifier.asked(shard, items, model));
+        let of_each: Vec<Vec<Query>> = of_each.collect();
+        let one = |at: usize| {
+            let logits = of_each.iter().map(|asked| &asked[at].logits);
+            let logs: Vec<Vec<f64>> = logits.map(|logits| log_probabilities(logits)).collect();
+            let mean = |class: usize| {
+                let all = logs.iter().map(|logs| logs[class]);
+                log_sum_exp(all) - libm::log(models.len() as f64)
+            };
+            let Query { item, class, .. } = of_each[0][at];
+            Query {
+                item,
+                class,
+                logits: (0..classifier.network().n_classes()).map(mean).collect(),
+                truth: Vec::new(),
+            }
+        };
+        (0..of_each.first().map_or(0, Vec::len)).map(one).collect()
+    }
+}
+
+/// The logarithms of the probabilities of classes.
+fn log_probabilities(logits: &[f64]) -> Vec<f64> {
+    let sum = log_sum_exp(logits.iter().copied());
+    logits.iter().map(|logit| logit - sum).collect()
 }
 
 /// What answers when a run is over.
@@ -240,11 +278,21 @@ impl Target<'_> {
         &self.data.held
     }
 
-    /// The answers of models to all labelled items: clients ascending, their items ascending.
+    /// Whether attackers are asked about an item: about all, or about those that are to be forgotten
+    /// and those that are marked alike.
+    pub(crate) fn is_asked(&self, client: usize, item: u32) -> bool {
+        let forgotten = self.classifier.forgotten();
+        forgotten.is_none_or(|forgotten| forgotten.marks(client as u32, item, self.data.streams))
+    }
+
+    /// The answers of models to all labelled items that attackers are asked about: clients
+    /// ascending, their items ascending.
     pub fn queries(&self, answering: &Answering) -> Vec<Query> {
         let of_client = |(client, shard)| {
             let items = self.partition().shard(client);
-            self.classifier.asked(shard, items, answering.models.of(client))
+            let mut asked = answering.models.answers(self.classifier, (client, shard), items);
+            asked.retain(|query| self.is_asked(client, query.item));
+            asked
         };
         let shards = answering.known.shards().par_iter();
         let all: Vec<Vec<Query>> = shards.enumerate().map(of_client).collect();
@@ -255,8 +303,12 @@ impl Target<'_> {
     pub fn pool(&self) -> Vec<PoolItem> {
         let asked = self.queries(self.first);
         let mut asked = asked.iter();
-        let of_client = |parts: &Parts| -> Vec<PoolItem> {
-            let n = parts.iter().map(Vec::len).sum();
+        let of_client = |(client, parts): (usize, &Parts)| -> Vec<PoolItem> {
+            let n = parts
+                .iter()
+                .flatten()
+                .filter(|item| self.is_asked(client, **item))
+                .count();
             let items = asked.by_ref().take(n);
             items
                 .map(|asked| PoolItem {
@@ -265,6 +317,6 @@ impl Target<'_> {
                 })
                 .collect()
         };
-        self.data.divided.iter().flat_map(of_client).collect()
+        self.data.divided.iter().enumerate().flat_map(of_client).collect()
     }
 }

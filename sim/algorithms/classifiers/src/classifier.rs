@@ -23,10 +23,12 @@ mod controls;
 mod data;
 mod divided;
 mod extended;
+mod forgotten;
 pub mod graph_layers;
 mod hidden;
 #[cfg(test)]
 mod hidden_tests;
+mod items;
 mod last;
 pub mod loss;
 mod measures;
@@ -44,6 +46,7 @@ mod searched;
 mod settings;
 mod task;
 mod terms;
+mod together;
 mod train;
 mod trained;
 mod whole;
@@ -54,6 +57,7 @@ pub use data::{Part, Shard};
 pub(crate) use divided::Parts;
 pub use divided::Query;
 pub use extended::Brings;
+pub use forgotten::Forgotten;
 pub(crate) use last::LastLayer;
 pub use network::Network;
 pub use nodes::Nodes;
@@ -177,6 +181,7 @@ pub struct Classifier {
     /// Items of the server's own data set, which it has once data are shared out.
     trusted_items: Option<u32>,
     trusted: OnceLock<Shard>,
+    forgotten: Option<Forgotten>,
 }
 
 impl Classifier {
@@ -215,6 +220,7 @@ impl Classifier {
             malicious: Malicious::default(),
             trusted_items: None,
             trusted: OnceLock::new(),
+            forgotten: None,
         })
     }
 
@@ -281,6 +287,7 @@ impl Classifier {
         let mut shards = data::shards(self.reading(split), source)?;
         let tried = self.poison(&mut shards, split, source)?;
         self.draw_trusted(split, source)?;
+        self.forget(&mut shards, (split, None), source)?;
         self.hold(shards, tried, source)
     }
 

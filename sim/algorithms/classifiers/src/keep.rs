@@ -36,7 +36,7 @@ impl From<Option<Models>> for Left {
                 server: None,
                 own: Some(own),
             },
-            None => Left::default(),
+            Some(Models::Together(_)) | None => Left::default(),
         }
     }
 }

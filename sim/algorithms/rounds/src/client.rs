@@ -276,7 +276,7 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
             attacks: attacks.binary_search(&cx.me().0).is_ok(),
         };
         let (all, passes) = (rounds.trainer.passes(), rounds.passes(|| cx.round_rng(PARTIAL)));
-        let cost = match rounds.trainer.cost(shard) {
+        let cost = match rounds.trainer.cost_in(shard, cx.round()) {
             cost if passes == all => cost,
             cost => cost * f64::from(passes) / f64::from(all),
         };

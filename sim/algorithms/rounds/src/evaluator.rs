@@ -93,6 +93,11 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> RoundEnd<'_, R, P, X> {
         self.run.clients.get(client).map_or(&[], Client::left_out)
     }
 
+    /// What the trainer keeps at the server: as [`Opening::state`](crate::Opening::state).
+    pub fn state(&self) -> &'_ [u8] {
+        self.run.server.state()
+    }
+
     /// The model before the first round.
     pub fn first_model(&self) -> Vec<f32> {
         self.run.strategy.initial(&self.run.setup)

@@ -73,6 +73,11 @@ impl<C: State, M: State, T: Extra> Server<C, M, T> {
         &self.global.memory
     }
 
+    /// What the trainer keeps at the server: as [`Opening::state`](crate::Opening::state).
+    pub(super) fn state(&self) -> &[u8] {
+        &self.global.aggregated
+    }
+
     /// What was kept of the extras.
     pub fn collected(&self) -> &C {
         &self.global.collected

@@ -1,6 +1,6 @@
 //! What is trained in rounds: the one trait that an algorithm needs.
 
-use crate::{Aggregator, COUNTERS, Task, Trained};
+use crate::{Aggregator, COUNTERS, Opening, Task, Trained};
 use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::ClientSelection;
@@ -31,6 +31,11 @@ pub trait Trainer: Send + Sync + Sized + 'static {
     /// Operations of a client's training in one round; its device takes this over its speed.
     fn cost(&self, shard: Self::Shard<'_>) -> f64;
 
+    /// The same in a given round, where rounds differ. Default: [`cost`](Self::cost).
+    fn cost_in(&self, shard: Self::Shard<'_>, _round: Round) -> f64 {
+        self.cost(shard)
+    }
+
     /// Local epochs of one round, of equal cost; a client that does part of its work makes some of
     /// them ([`Task::passes`]). Default: 1, and a card that wants parts of it is rejected.
     fn passes(&self) -> u32 {
@@ -58,6 +63,17 @@ pub trait Trainer: Send + Sync + Sized + 'static {
     /// An aggregator of its own, instead of the card's. Default: none.
     fn aggregator(&self) -> Option<&dyn Aggregator> {
         None
+    }
+
+    /// Called before the server sends the models of a synchronous round without secure aggregation.
+    /// Returns the model that the round begins with, where that is not the present one. Default: it
+    /// is.
+    ///
+    /// # Errors
+    ///
+    /// Ends the run.
+    fn open(&self, _opening: Opening<'_>) -> Result<Option<Vec<f32>>, StrategyError> {
+        Ok(None)
     }
 
     /// What a malicious client trains on, where its adversary changes training items. Only asked

@@ -106,9 +106,10 @@ impl LikelihoodRatio {
             let source = target.data.source();
             let held = target.classifier.share_divided(target.data.split, &halved, &source)?;
             let answering = (target.train)(&held, &source, stream(SEEDS, number).next_u64())?;
-            let trained = halved.iter().flat_map(|[train, _, other]| {
+            let trained = halved.iter().enumerate().flat_map(|(client, [train, _, other])| {
                 let mut all: Vec<(u32, bool)> = train.iter().map(|item| (*item, true)).collect();
                 all.extend(other.iter().map(|item| (*item, false)));
+                all.retain(|(item, _)| target.is_asked(client, *item));
                 all.sort_unstable();
                 all.into_iter().map(|(_, trained)| trained)
             });

@@ -36,6 +36,8 @@ pub struct Shard {
     narrow: Option<Box<Narrow>>,
     /// What its client trains on in the rounds of an attack that changes training items.
     pub(super) poisoned: Option<Box<Shard>>,
+    /// The same without the training items that are to be forgotten, and with these alone.
+    pub(super) divided: Option<Box<[Shard; 2]>>,
 }
 
 /// A graph as it trains: its matrix, its features, and what is to be answered of it.
@@ -119,6 +121,7 @@ impl Shard {
             n_train_nodes: batch.csr().n_rows() as u32,
             narrow: None,
             poisoned: None,
+            divided: None,
             kind,
         }
     }
@@ -161,6 +164,8 @@ impl Shard {
         if let Some(poisoned) = &mut self.poisoned {
             poisoned.make_ready(sums);
         }
+        let divided = self.divided.iter_mut().flat_map(|both| both.iter_mut());
+        divided.for_each(|shard| shard.make_ready(sums));
     }
 
     /// What its client trains on in the rounds of an attack.
@@ -296,6 +301,8 @@ pub(super) struct Changes {
     pub(super) nodes: BTreeSet<u32>,
     pub(super) columns: Vec<usize>,
     pub(super) value: f32,
+    /// Nodes of one graph that have neither edges nor features.
+    pub(super) without: BTreeSet<u32>,
 }
 
 /// What shards are made from.
@@ -439,8 +446,18 @@ impl<'a> Source<'a> {
     }
 
     fn nodes_with(&self, client: u32, items: &[u32], parts: Parts, changes: &Changes) -> Result<Shard, StrategyError> {
-        let graph = self.dataset.graph().induced(items);
+        let mut graph = self.dataset.graph().induced(items);
+        if !changes.without.is_empty() {
+            let is_gone = |place: u32| changes.without.contains(&items[place as usize]);
+            let left = |(u, v): &(u32, u32)| !is_gone(*u) && !is_gone(*v);
+            let edges: Vec<(u32, u32)> = graph.edges().filter(left).collect();
+            graph = Graph::from_edges(items.len() as u32, &edges, graph.is_directed()).expect("ends are nodes");
+        }
         let mut features = self.brought.of(&graph, items)?;
+        let rows = items.iter().zip(features.chunks_exact_mut(self.brought.n_features()));
+        for (_, row) in rows.filter(|(item, _)| changes.without.contains(item)) {
+            row.fill(0.0);
+        }
         let rows = items.iter().zip(features.chunks_exact_mut(self.brought.n_features()));
         for (_, row) in rows.filter(|(item, _)| changes.nodes.contains(item)) {
             changes.columns.iter().for_each(|column| row[*column] = changes.value);

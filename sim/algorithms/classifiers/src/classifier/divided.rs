@@ -52,7 +52,9 @@ impl Classifier {
         let of_client = |client: usize| parts.shard(client as u32, partition.shard(client), divided[client].clone());
         let shards: Result<Vec<Shard>, StrategyError> =
             (0..partition.n_clients()).into_par_iter().map(of_client).collect();
-        self.hold(shards?, None, source)
+        let mut shards = shards?;
+        self.forget(&mut shards, (split, Some(divided)), source)?;
+        self.hold(shards, None, source)
     }
 
     /// What a model says of every item of a client that is in some part, by ascending item. `items`

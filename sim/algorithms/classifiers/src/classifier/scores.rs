@@ -15,8 +15,8 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
 
-const VALIDATION: &str = "validation";
-const TEST: &str = "test";
+pub(super) const VALIDATION: &str = "validation";
+pub(super) const TEST: &str = "test";
 
 /// One number that a model is worth.
 #[derive(Clone, Debug, PartialEq)]
@@ -255,7 +255,12 @@ impl Classifier {
     }
 
     /// A model's answers on parts, each by client.
-    fn by_client<const N: usize>(&self, held: &Held, parts: [Part; N], parameters: &[f32]) -> [Vec<Answers>; N] {
+    pub(super) fn by_client<const N: usize>(
+        &self,
+        held: &Held,
+        parts: [Part; N],
+        parameters: &[f32],
+    ) -> [Vec<Answers>; N] {
         // The model is loaded once for several shards, where there are so many that all threads
         // have work all the same.
         const PIECES: usize = 64;
@@ -458,7 +463,7 @@ impl Held {
 }
 
 /// The position of the largest number, of equals the first.
-fn largest(logits: &[f32]) -> u32 {
+pub(super) fn largest<T: PartialOrd>(logits: &[T]) -> u32 {
     let mut best = 0;
     for (class, logit) in logits.iter().enumerate() {
         if *logit > logits[best] {

@@ -48,7 +48,7 @@ pub(crate) struct Global<C, M> {
     pub(super) collected: C,
     /// What the server makes of an exchange before any training.
     exchanged: M,
-    pub(super) memory: Memory,
+    pub(crate) memory: Memory,
     /// What the trainer's own aggregator keeps.
     pub(crate) aggregated: Vec<u8>,
     /// What the card's rule keeps.
@@ -202,7 +202,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
     }
 
     /// A model that is other than the one before.
-    fn set_model(&mut self, model: Vec<f32>) {
+    pub(crate) fn set_model(&mut self, model: Vec<f32>) {
         self.global.parameters = model.into();
         self.global.packed = None;
     }

@@ -136,6 +136,7 @@ impl<T: Extra> Synchronous<T> {
         &mut self,
         turn: &mut Turn<'_, '_, R, P, X>,
     ) -> Result<(), StrategyError> {
+        turn.begin()?;
         let (round, cohort) = (turn.cx.round(), turn.asked()?);
         self.is_closing = false;
         self.n_extras = 0;
