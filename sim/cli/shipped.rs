@@ -24,6 +24,7 @@ crates! {
     subgraphs = folkmoot_subgraphs,
     unlearning = folkmoot_unlearning,
     users = folkmoot_users,
+    links = folkmoot_links,
 }
 
 /// A registry with everything that comes with the program.
