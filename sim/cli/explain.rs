@@ -142,6 +142,26 @@ const SAID: [(&[&str], &str); 18] = [
         "A control for numbers: the score of predicting the mean of the client's training items.",
     ),
     (
+        &["common_neighbours"],
+        "A control for links: the score of the number of neighbours that two nodes share by training edges.",
+    ),
+    (
+        &["feature_cosine"],
+        "A control for links: the score of the cosine of two nodes' features, without edges.",
+    ),
+    (
+        &["class_rates"],
+        "A control for links: the score of the fraction of training edges between the true classes of two nodes.",
+    ),
+    (
+        &["local"],
+        "A control: the score of clients' own models, each trained on that client's data alone.",
+    ),
+    (
+        &["centralised"],
+        "A control: the score of one model trained on the data of all clients.",
+    ),
+    (
         &["identical"],
         "The same number as the baseline's under every seed, not only within an interval.",
     ),
