@@ -1,5 +1,8 @@
 //! Embeds the cards and claims below `scenarios`: what lies in a folder `scenarios/CRATE` comes
 //! with the program if the crate does. The folder is that of the package `folkmoot-scenarios`.
+//!
+//! Lists the examples of crates of algorithms that `folkmoot new` can begin with: those whose
+//! manifest has a table `package.metadata.kind`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +19,46 @@ fn main() -> io::Result<()> {
     }
     text += "]\n";
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets it"));
-    fs::write(out.join("scenarios.rs"), text)
+    fs::write(out.join("scenarios.rs"), text)?;
+    fs::write(out.join("kinds.rs"), kinds()?)
+}
+
+/// The kinds of component whose example is `sim/algorithms/CRATE/example`, as expressions of the
+/// type `Kind`. The package of the example has the name of the kind.
+fn kinds() -> io::Result<String> {
+    let algorithms = Path::new("sim/algorithms");
+    // A crate of algorithms that comes or goes changes it.
+    println!("cargo::rerun-if-changed=Cargo.toml");
+    let mut text = String::from("&[\n");
+    for dir in if algorithms.is_dir() {
+        sorted(algorithms)?
+    } else {
+        Vec::new()
+    } {
+        let example = dir.join("example");
+        let Ok(manifest) = fs::read_to_string(example.join("Cargo.toml")) else {
+            continue;
+        };
+        println!("cargo::rerun-if-changed={}", example.join("Cargo.toml").display());
+        let value = |table: &str, key: &str| {
+            let (_, rest) = manifest.split_once(&format!("[{table}]\n"))?;
+            let mut lines = rest.lines().take_while(|line| !line.starts_with('['));
+            let value = lines.find_map(|line| line.strip_prefix(&format!("{key} = ")))?;
+            Some(value.trim_matches('"').to_owned())
+        };
+        let table = "package.metadata.kind";
+        if let (Some(name), Some(about), Some(word)) =
+            (value("package", "name"), value(table, "about"), value(table, "word"))
+        {
+            let files = [example.join("src/main.rs"), example.join(format!("{name}.ron"))];
+            let _ = writeln!(
+                text,
+                "Kind {{ name: {name:?}, about: {about:?}, word: {word:?}, files: {files:?}, is_program: true }},"
+            );
+        }
+    }
+    text += "]\n";
+    Ok(text)
 }
 
 /// One folder as an expression of the type `Scenarios`.

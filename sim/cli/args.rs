@@ -18,7 +18,7 @@ pub(crate) use workers::{CalibrateArgs, CheckArgs, WorkerArgs};
 
 use crate::events::EventArgs;
 use crate::memory::Size;
-use crate::new::KINDS;
+use crate::new::kinds;
 use crate::pauses::Every;
 use crate::shard::ShardArg;
 use clap::builder::PossibleValuesParser;
@@ -168,7 +168,7 @@ pub(crate) struct NewArgs {
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
     /// What the crate begins with
-    #[arg(short, long, default_value = "algorithm", value_parser = PossibleValuesParser::new(KINDS.map(|kind| kind.name)))]
+    #[arg(short, long, default_value = "algorithm", value_parser = PossibleValuesParser::new(kinds().map(|kind| kind.name)))]
     pub(crate) kind: String,
     /// A clone of Folkmoot's repository, on which the crate depends
     #[arg(long, value_name = "DIR")]

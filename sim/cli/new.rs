@@ -17,6 +17,8 @@ pub(crate) struct Kind {
     word: &'static str,
     /// The files of code and card in a checkout.
     files: [&'static str; 2],
+    /// Whether its code is that of a whole program, named as the kind's card.
+    is_program: bool,
 }
 
 /// A kind that is a file of the example `components`.
@@ -30,16 +32,26 @@ macro_rules! kind {
                 concat!("sim/examples/components/src/", $file, ".rs"),
                 concat!("sim/examples/components/cards/", $file, ".ron"),
             ],
+            is_program: false,
         }
     };
 }
 
-pub(crate) const KINDS: [Kind; 19] = [
+/// All kinds: those of the program, then those that are examples of crates of algorithms.
+pub(crate) fn kinds() -> impl Iterator<Item = &'static Kind> {
+    KINDS.iter().chain(OF_CRATES)
+}
+
+/// The examples of crates of algorithms, which their manifests declare.
+const OF_CRATES: &[Kind] = include!(concat!(env!("OUT_DIR"), "/kinds.rs"));
+
+const KINDS: &[Kind] = &[
     Kind {
         name: "algorithm",
         about: "an algorithm",
         word: "Rumour",
         files: ["sim/examples/rumour/src/main.rs", "sim/examples/rumour/rumour.ron"],
+        is_program: true,
     },
     kind!("adversary", "adversary", "RandomSigns", "an adversary"),
     kind!("aggregator", "aggregator", "Middle", "an aggregator"),
@@ -77,7 +89,7 @@ fn main() -> std::process::ExitCode {
 
 pub(crate) fn new(program: &Program, args: &NewArgs) -> Result<(), Exit> {
     let name = args.name.as_str();
-    let kind = KINDS.iter().find(|kind| kind.name == args.kind);
+    let kind = kinds().find(|kind| kind.name == args.kind);
     let kind = kind.ok_or_else(|| Exit::usage(format!("error: --kind {}: there is no such kind", args.kind)))?;
     check(name, kind.name)?;
     let refuse = |why: String| Exit::usage(format!("error: {why}"));
@@ -185,9 +197,15 @@ impl Kind {
     /// The code of the example for a crate of this name.
     fn code(&self, code: &str, name: &str) -> String {
         let code = renamed(code, self.word, &capitals(name));
-        let code = match self.name {
-            "algorithm" => code.replace("`rumour run rumour`", &format!("`{name} run {name}`")),
-            _ => code + MAIN,
+        let code = match self.is_program {
+            true => {
+                let card = Path::new(self.files[1])
+                    .file_stem()
+                    .unwrap_or_default()
+                    .to_string_lossy();
+                code.replace(&format!("`{card} run {card}`"), &format!("`{name} run {name}`"))
+            }
+            false => code + MAIN,
         };
         // The name of a figure is that of its type with hyphens.
         let code = code.replace("\"round-times\"", &format!("{name:?}"));
@@ -274,7 +292,7 @@ mod tests {
 
     #[test]
     fn program_card_and_component_have_the_name() {
-        for kind in &KINDS {
+        for kind in kinds() {
             let [code, card] = kind.files.map(read);
             let (code, card) = (kind.code(&code, "two-step"), kind.card(&card, "two-step"));
             let is_of_figure = kind.name == "figure";
