@@ -150,8 +150,8 @@ impl Params {
             rules.require(is_carried, "scale", rule);
             self.protocol.suits(&self.trains(), rules);
             if !rules.is_broken("protocol.aggregator") {
-                let is_one = self.method.sends_model_alone().is_ok();
-                let rule = "trains the global model at the server, and this method has several or sends more than it; use Global, or another aggregator";
+                let is_one = self.method.sends_model_alone().is_ok() && self.method.global(&[]).is_some();
+                let rule = "trains the global model at the server, and this method has several, shares a part, or sends more; use Global, or another aggregator";
                 let is_trained = self.protocol.aggregator.trusted_items().is_some();
                 rules.require(is_one || !is_trained, "protocol.aggregator", rule);
             }

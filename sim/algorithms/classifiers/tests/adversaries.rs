@@ -2,7 +2,7 @@
 //! honest ones are not accused.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test")]
 
-use folkmoot_classifiers::{fed_avg, gossip};
+use folkmoot_classifiers::{fed_avg, federated, gossip};
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
@@ -217,4 +217,20 @@ fn malicious_neighbours_lower_the_accuracy_of_gossip() {
         .settings::<gossip::Params>(&text)
         .unwrap_err();
     assert!(format!("{refused:?}").contains("colludes"), "{refused:?}");
+}
+
+#[test]
+fn a_server_trains_no_part_of_a_model() {
+    let settings = |method: &str| {
+        let text = format!("(method: {method}, protocol: (aggregator: FlTrust()))");
+        folkmoot_classifiers::only().settings::<federated::Params>(&text)
+    };
+    assert!(settings("Global").is_ok());
+    for method in ["FedPer()", "FedRep()", "LocalOnly()", "Ifca()"] {
+        let problems = settings(method).unwrap_err();
+        assert!(
+            format!("{problems:?}").contains("shares a part"),
+            "{method}: {problems:?}"
+        );
+    }
 }
