@@ -165,26 +165,26 @@ fn privacy(row: &PrivacyRow) -> Result<(), String> {
     Ok(())
 }
 
-/// Compares totals with two theorems that need nothing but epsilon and delta of one release, of
-/// which the client that pays most has so many.
+/// Compares the total by privacy-loss distributions with the optimal composition, which needs
+/// nothing but epsilon and delta of one release, of which the client that pays most has so many.
 fn composed(row: &PrivacyRow, releases: f64) -> Result<(), String> {
     let (epsilon, delta) = (row.epsilon_per_release, row.delta_per_release);
-    // Where releases cost unlike epsilons, that of one is their mean.
-    let is_whole = (releases - releases.round()).abs() <= SLACK * releases;
-    if !is_whole || !(1.0..MOST_RELEASES).contains(&releases.round()) || delta >= 1.0 || epsilon > MOST_EPSILON {
+    let (count, slack) = (releases.round(), row.delta_total - releases * delta);
+    if !(1.0..MOST_RELEASES).contains(&count) || slack <= 0.0 || epsilon > MOST_EPSILON {
         return Ok(());
     }
-    if let Some(found) = row.epsilon_advanced.filter(|_| delta == 0.0) {
-        let root = (2.0 * releases * libm::log(1.0 / row.delta_total)).sqrt();
-        let total = epsilon * root + releases * epsilon * libm::expm1(epsilon);
-        equal("epsilon by advanced composition", found, total)?;
-    }
-    // No composition of such releases is worse than that of randomised responses.
-    let Some(found) = row.epsilon_pld.filter(|found| found.is_finite() && *found > 0.0) else {
+    // Where releases cost unlike epsilons, that of one is their mean, and advanced composition
+    // differs from that of as many equal ones.
+    let root = (2.0 * count * libm::log(1.0 / slack)).sqrt();
+    let of_equal = epsilon * root + count * epsilon * libm::expm1(epsilon);
+    let is_equal = |found: f64| (found - of_equal).abs() <= SLACK * of_equal;
+    let found = row.epsilon_pld.filter(|found| found.is_finite() && *found > 0.0);
+    let (Some(found), true) = (found, row.epsilon_advanced.is_some_and(is_equal)) else {
         return Ok(());
     };
+    // No composition of such releases is worse than that of randomised responses.
     let least = found * (1.0 - PLD_SLACK);
-    let there = worst_delta(releases.round() as u32, epsilon, delta, least);
+    let there = worst_delta(count as u32, epsilon, delta, least);
     require(there >= row.delta_total * (1.0 - PLD_SLACK), || {
         format!("the optimal composition has delta {there} at {least}")
     })
