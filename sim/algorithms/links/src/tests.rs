@@ -224,7 +224,7 @@ fn a_client_of_one_node_holds_its_ego_network() {
         assert_eq!(shard.nodes().len(), 1 + near.len() + 4);
         assert_eq!(messages(shard), near);
     }
-    // Without them nobody has an edge.
+    // With one node per client and unknown edges between clients, no client has an edge.
     let params = settings("()");
     assert_eq!(params.cross_edges, CrossEdges::Unknown);
     let source = Source::new(&dataset, &partition, Streams::new(SEED));
