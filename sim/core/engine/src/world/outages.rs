@@ -5,6 +5,7 @@ use super::{Affordable, Availability, Presence, PresenceCursor};
 use folkmoot_draws::{Purpose, Streams, exponential, index};
 use folkmoot_metrics::{ClientId, Party, Round, SimSpan, SimTime};
 use folkmoot_parts::component;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{PoisonError, RwLock};
 
@@ -74,13 +75,11 @@ impl OutageSpec {
 /// A span of time: from, until.
 type Away = (SimTime, SimTime);
 
-/// The outages of a region that were asked for so far, in order, the last one ending after all
-/// times asked for. What is kept is a cache: the stream named by region gives the same outages
-/// however often they are drawn.
-#[derive(Default)]
-struct Known {
-    outages: Vec<Away>,
-}
+/// The outages of a region that were asked for so far, by seed and in order, the last one ending
+/// after all times asked for. Runs with other seeds, such as those of shadow models, share a world.
+/// What is kept is a cache: the stream named by region gives the same outages however often they
+/// are drawn.
+type Known = BTreeMap<u64, Vec<Away>>;
 
 /// An availability whose clients lie in regions.
 struct Regional {
@@ -94,27 +93,30 @@ impl Regional {
     /// Calls `look` with the outages of a region, at least to the first that ends after `until`.
     fn with<T>(&self, region: u32, until: SimTime, streams: Streams, look: impl FnOnce(&[Away]) -> T) -> T {
         let place = &self.known[region as usize];
-        let suffices = |known: &Known| known.outages.last().is_some_and(|(_, end)| *end > until);
+        let suffices = |outages: &[Away]| outages.last().is_some_and(|(_, end)| *end > until);
         let known = place.read().unwrap_or_else(PoisonError::into_inner);
-        if suffices(&known) {
-            return look(&known.outages);
+        if let Some(outages) = known.get(&streams.seed())
+            && suffices(outages)
+        {
+            return look(outages);
         }
         drop(known);
         let mut known = place.write().unwrap_or_else(PoisonError::into_inner);
+        let outages = known.entry(streams.seed()).or_default();
         let mut rng = streams.party(OUTAGES, Party::Client(ClientId(region)), Round(0));
         // Two words for each of two draws an outage.
-        rng.set_word_pos(4 * known.outages.len() as u128);
-        while !suffices(&known) {
+        rng.set_word_pos(4 * outages.len() as u128);
+        while !suffices(outages) {
             let draw = |mean: f64, rng: &mut _| SimSpan::from_secs(mean * exponential(rng)).max(SimSpan(1));
-            let last = known.outages.last().map_or(SimTime::ZERO, |(_, end)| *end);
+            let last = outages.last().map_or(SimTime::ZERO, |(_, end)| *end);
             let from = last + draw(self.spec.mean_between_s, &mut rng);
             let end = from + draw(self.spec.mean_length_s, &mut rng);
-            known.outages.push((from, end));
+            outages.push((from, end));
             if end == SimTime::NEVER {
                 break;
             }
         }
-        look(&known.outages)
+        look(outages)
     }
 
     /// When the outage of `at` ends, if `client` is in one.
@@ -257,6 +259,22 @@ mod tests {
         for second in (0..60_000).rev().step_by(97) {
             assert_eq!(is_away(&*again, 0, second), forward[second as usize]);
         }
+    }
+
+    #[test]
+    fn runs_with_other_seeds_that_share_a_world_have_their_own_outages() {
+        let told = |model: &dyn Availability, seed: u64| {
+            let (mut told, end) = (Vec::new(), SimTime(3_000_000_000_000));
+            model.absences(ClientId(0), &[(Round(0), end)], Streams::new(seed), &mut |from, until| {
+                told.push((from, until));
+                ControlFlow::Continue(())
+            });
+            told
+        };
+        let alone = [1, 2].map(|seed| told(&*SPEC.over(Box::new(Always {}), 9), seed));
+        assert_ne!(alone[0], alone[1]);
+        let shared = SPEC.over(Box::new(Always {}), 9);
+        assert_eq!([1, 2].map(|seed| told(&*shared, seed)), alone);
     }
 
     #[test]
