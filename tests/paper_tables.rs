@@ -3,7 +3,7 @@
 
 use crate::support::real_data;
 use folkmoot_draws::{Purpose, Streams};
-use folkmoot_graphs::{Centres, Citation, DataDirs, Dataset, DatasetSpec, Graph, PartitionSpec};
+use folkmoot_graphs::{Centres, Citation, DataDirs, Dataset, DatasetSpec, Graph, Partitioner, partition};
 use std::path::Path;
 
 fn load(data: &Path, spec: &DatasetSpec) -> Dataset {
@@ -94,12 +94,12 @@ fn table_4_holds_for_pubmed() {
     ];
     for (name, hops, n_centres, ours, printed) in counted {
         let dataset = planetoid(&data, name);
-        let spec = PartitionSpec::KHop {
+        let spec = partition::KHop {
             hops,
             centres: Centres::Train,
         };
         let mut rng = Streams::new(1).global(Purpose(*b"test-tab"));
-        let partition = spec.partition(&dataset, &mut rng).unwrap();
+        let partition = spec.divide(&dataset, &mut rng).unwrap();
         let shards = (0..partition.n_clients()).map(|client| partition.shard(client));
         let graphs: Vec<Graph> = shards.map(|shard| dataset.graph().induced(shard)).collect();
         let of = |number: fn(&Graph) -> f64| rounded(mean(graphs.iter().map(number)));

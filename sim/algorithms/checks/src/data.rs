@@ -2,7 +2,8 @@
 
 use folkmoot_draws::{Purpose, SimRng, Streams, index};
 use folkmoot_graphs::{
-    CountScaling, DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, PartitionSpec, SparseRows, Splits,
+    CountScaling, DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, Partitioner, SparseRows, Splits,
+    partition,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -138,9 +139,7 @@ pub fn graphs(change: Change) -> Two {
         dataset
     };
     let one = drawn(1);
-    let partition = PartitionSpec::Iid { n_clients: 4 }
-        .partition(&one, &mut stream(1))
-        .unwrap();
+    let partition = partition::Iid { n_clients: 4 }.divide(&one, &mut stream(1)).unwrap();
     let other = mixed(&one, &drawn(change.seed), &partition, change);
     Two {
         one: Arc::new(one),
@@ -167,9 +166,7 @@ fn functions(n_clients: Option<u32>, change: Change) -> Two {
     let one = drawn(1);
     let partition = match n_clients {
         None => Partition::one_item_each(one.graphs.len() as u32),
-        Some(n_clients) => PartitionSpec::Iid { n_clients }
-            .partition(&one, &mut stream(1))
-            .unwrap(),
+        Some(n_clients) => partition::Iid { n_clients }.divide(&one, &mut stream(1)).unwrap(),
     };
     let change = Change {
         classes: false,

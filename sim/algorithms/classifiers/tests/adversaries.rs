@@ -6,7 +6,7 @@ use folkmoot_classifiers::{fed_avg, federated, gossip};
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_graphs::{DataDirs, DatasetSpec, PartitionSpec};
+use folkmoot_graphs::{DataDirs, DatasetSpec, Partitioner, partition};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
@@ -40,8 +40,8 @@ fn nodes() -> DatasetSpec {
 fn outcome<P: Algorithm>(params: &P, dataset: &DatasetSpec, seed: u64) -> Result<Outcome, StrategyError> {
     let rng = |purpose: &[u8; 8]| Streams::new(seed).global(Purpose(*purpose));
     let dataset = Arc::new(dataset.load(&DataDirs::new(), &mut rng(b"dataset ")).unwrap());
-    let spec = PartitionSpec::Iid { n_clients: 10 };
-    let partition = Arc::new(spec.partition(&dataset, &mut rng(b"partitn ")).unwrap());
+    let spec = partition::Iid { n_clients: 10 };
+    let partition = Arc::new(spec.divide(&dataset, &mut rng(b"partitn ")).unwrap());
     let prepared = params.prepare(&Source::new(&dataset, &partition, Streams::new(seed)))?;
     Ok(run(
         prepared.system(),

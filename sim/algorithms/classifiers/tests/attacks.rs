@@ -19,7 +19,9 @@ use folkmoot_draws::{Purpose, Streams, index, unit_f32};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::ranks::Alone;
 use folkmoot_engine::run::Outcome;
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, PartitionSpec, SparseRows};
+use folkmoot_graphs::{
+    DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, Partitioner, SparseRows, partition,
+};
 use folkmoot_parts::{Chosen, Value};
 use folkmoot_rounds::{Private, Protocol, Secure};
 use folkmoot_scenarios::algorithm::{Files, Job, Runnable};
@@ -75,8 +77,8 @@ fn play(dataset: &Arc<Dataset>, params: &Params, threads: usize) -> Outcome {
 
 fn play_among(n_clients: u32, dataset: &Arc<Dataset>, params: &Params, threads: usize) -> Outcome {
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    let spec = PartitionSpec::Iid { n_clients };
-    let partition: Arc<Partition> = Arc::new(spec.partition(dataset, &mut rng).unwrap());
+    let spec = partition::Iid { n_clients };
+    let partition: Arc<Partition> = Arc::new(spec.divide(dataset, &mut rng).unwrap());
     run_on(&Runnable::of(params.clone()), dataset, &partition, threads)
 }
 
@@ -343,9 +345,7 @@ fn clients_are_linked_by_what_they_train_on() {
 fn refused(params: &Params) -> String {
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
     let dataset = nodes(true);
-    let partition = PartitionSpec::Iid { n_clients: 2 }
-        .partition(&dataset, &mut rng)
-        .unwrap();
+    let partition = partition::Iid { n_clients: 2 }.divide(&dataset, &mut rng).unwrap();
     let partition = Arc::new(partition);
     let job = job(&dataset, &partition, 1);
     let error = Runnable::of(params.clone()).run(&job, &mut Unobserved).err();

@@ -18,7 +18,9 @@ use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::{CohortSpec, availability, devices};
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, PartitionSpec, SparseRows};
+use folkmoot_graphs::{
+    DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, Partitioner, SparseRows, partition,
+};
 use folkmoot_learning::Average;
 use folkmoot_parts::{Chosen, Value};
 use folkmoot_rounds::{Adam, Aggregation, Discount, Momentum, Protocol, Secure, Yogi};
@@ -56,7 +58,7 @@ fn nodes() -> Arc<Dataset> {
 
 fn iid(dataset: &Dataset, n_clients: u32) -> Arc<Partition> {
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    Arc::new(PartitionSpec::Iid { n_clients }.partition(dataset, &mut rng).unwrap())
+    Arc::new(partition::Iid { n_clients }.divide(dataset, &mut rng).unwrap())
 }
 
 fn params(rounds: u32) -> Params {

@@ -24,7 +24,7 @@ use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::{CohortSpec, devices};
-use folkmoot_graphs::{Dataset, Partition, PartitionSpec};
+use folkmoot_graphs::{Dataset, Partition, Partitioner, partition};
 use folkmoot_parts::Value;
 use folkmoot_rounds::{
     Mean, OwnModel, Personalisation, RoundEnd, RoundEvaluator, RuleContext, RuleMemory, Trainer, Update, Updates,

@@ -9,7 +9,8 @@ use folkmoot_draws::{Purpose, Rng, SeedableRng, SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_graphs::{
-    DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, PartitionSpec, SparseRows, Targets, TaskLabels,
+    DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, Partitioner, SparseRows, Targets, TaskLabels,
+    partition,
 };
 use folkmoot_metrics::lints;
 use folkmoot_scenarios::algorithm::{Algorithm, Keep, Source};
@@ -113,11 +114,7 @@ fn settings<P: Algorithm>(text: &str) -> P {
 
 fn iid(dataset: &Dataset) -> Arc<Partition> {
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    Arc::new(
-        PartitionSpec::Iid { n_clients: 5 }
-            .partition(dataset, &mut rng)
-            .unwrap(),
-    )
+    Arc::new(partition::Iid { n_clients: 5 }.divide(dataset, &mut rng).unwrap())
 }
 
 fn try_play<P: Algorithm>(params: &P, dataset: Dataset, keep: &[Keep]) -> Result<Outcome, StrategyError> {

@@ -5,7 +5,7 @@ use super::step::Step;
 use super::*;
 use folkmoot_classifiers::classifier::graph_layers::{Gcn, GraphLayers, Tag};
 use folkmoot_draws::{Purpose, Streams};
-use folkmoot_graphs::{DataDirs, DatasetSpec, PartitionSpec};
+use folkmoot_graphs::{DataDirs, DatasetSpec, Partitioner, partition};
 use folkmoot_learning::{Adjacency, Tape, Var};
 use folkmoot_parts::Chosen;
 
@@ -18,7 +18,7 @@ fn fgcl(params: Params) -> (Fgcl, Data) {
     };
     let mut rng = Streams::new(1).global(Purpose(*b"dataset "));
     let dataset = Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap());
-    let partition = PartitionSpec::Iid { n_clients: 1 }.partition(&dataset, &mut rng);
+    let partition = partition::Iid { n_clients: 1 }.divide(&dataset, &mut rng);
     let mut params = params;
     (params.model.hidden, params.model.dropout) = (5, 0.0);
     params.inputs = folkmoot_classifiers::classifier::Inputs::Degree { most: 4 };

@@ -9,7 +9,7 @@ use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_fgcl::{Contrast, DegreeRule, Draws, Model, Order, Params, Setting, Supervised, Training, Views};
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph, Partition, PartitionSpec, TaskLabels};
+use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph, Partition, Partitioner, TaskLabels, partition};
 use folkmoot_parts::{Chosen, Value};
 use folkmoot_rounds::{Protocol, Secure};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
@@ -51,9 +51,9 @@ fn tasks() -> Dataset {
     dataset
 }
 
-fn partition(dataset: &Dataset, spec: &PartitionSpec) -> Arc<Partition> {
+fn partition(dataset: &Dataset, spec: &dyn Partitioner) -> Arc<Partition> {
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    Arc::new(spec.partition(dataset, &mut rng).unwrap())
+    Arc::new(spec.divide(dataset, &mut rng).unwrap())
 }
 
 fn params(setting: Setting) -> Params {
@@ -93,7 +93,7 @@ fn play_over(dataset: &Arc<Dataset>, partition: &Arc<Partition>, params: &Params
 
 fn play_on(dataset: Dataset, params: &Params, options: Options) -> Outcome {
     assert_eq!(params.broken(), []);
-    let partition = partition(&dataset, &PartitionSpec::Iid { n_clients: 3 });
+    let partition = partition(&dataset, &partition::Iid { n_clients: 3 });
     play_over(&Arc::new(dataset), &partition, params, options)
 }
 
@@ -375,13 +375,13 @@ fn all_encoders_and_options_train_and_make_a_difference() {
 #[test]
 fn all_settings_are_tested_on_the_same_graphs() {
     let dataset = Arc::new(graphs());
-    let played = |setting, spec: &PartitionSpec| {
+    let played = |setting, spec: &dyn Partitioner| {
         let mut params = params(setting);
         params.training.optimiser = LocalOptimiser::Sgd { momentum: 0.0 };
         play_over(&dataset, &partition(&dataset, spec), &params, Options::default())
     };
     // Trained at one client or at the first of three: the same model.
-    let (one, three) = (PartitionSpec::Iid { n_clients: 1 }, PartitionSpec::Iid { n_clients: 3 });
+    let (one, three) = (partition::Iid { n_clients: 1 }, partition::Iid { n_clients: 3 });
     let alone = played(Setting::Federated, &one);
     assert_eq!(bits(&alone), bits(&played(Setting::Centralised, &three)));
     assert_ne!(bits(&alone), bits(&played(Setting::Federated, &three)));
@@ -395,7 +395,7 @@ fn a_centralised_optimiser_goes_on() {
         let mut params = params(setting);
         params.protocol.rounds = rounds;
         let dataset = Arc::new(graphs());
-        let one = partition(&dataset, &PartitionSpec::Iid { n_clients: 1 });
+        let one = partition(&dataset, &partition::Iid { n_clients: 1 });
         bits(&play_over(&dataset, &one, &params, Options::default()))
     };
     assert_eq!(after(Setting::Centralised, 1), after(Setting::Federated, 1));
@@ -409,7 +409,7 @@ fn a_centralised_optimiser_goes_on() {
         params.training.batch_size = 1_000;
         params.model.dropout = 0.0;
         let dataset = Arc::new(graphs());
-        let one = partition(&dataset, &PartitionSpec::Iid { n_clients: 1 });
+        let one = partition(&dataset, &partition::Iid { n_clients: 1 });
         number(&play_over(&dataset, &one, &params, Options::default()), "test_loss")
     };
     let (rounds, epochs) = (loss(Setting::Centralised, 4, 1), loss(Setting::Federated, 1, 4));
@@ -421,7 +421,7 @@ fn a_centralised_optimiser_goes_on() {
 #[test]
 fn what_does_not_suit_is_refused() {
     let refusal = |dataset: Dataset, params: &Params| {
-        let partition = partition(&dataset, &PartitionSpec::Iid { n_clients: 3 });
+        let partition = partition(&dataset, &partition::Iid { n_clients: 3 });
         params
             .prepare(&Source::new(&Arc::new(dataset), &partition, Streams::new(5)))
             .err()
@@ -435,7 +435,7 @@ fn what_does_not_suit_is_refused() {
         "Fgcl: graph 7 is directed or weighted, and views are made of tables of pairs that are joined or not; use a setting without noise, \
          and no contrast.drop_edges"
     );
-    let partition_of = partition(&directed, &PartitionSpec::Iid { n_clients: 3 });
+    let partition_of = partition(&directed, &partition::Iid { n_clients: 3 });
     assert!(
         params(Setting::Federated)
             .prepare(&Source::new(&Arc::new(directed), &partition_of, Streams::new(5)))

@@ -8,7 +8,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, Links};
 use folkmoot_engine::world::{DropoutSpec, availability};
-use folkmoot_graphs::{Centres, DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
+use folkmoot_graphs::{Centres, DataDirs, Dataset, DatasetSpec, Partition, Partitioner, partition};
 use folkmoot_gw_ldp::release::{MultiBit, Plain, Sampled};
 use folkmoot_gw_ldp::{ChooseBy, Collect, Evaluation, Method, Metric, Params, SvmChoice, Wish};
 use folkmoot_parts::{Chosen, Value};
@@ -44,13 +44,13 @@ fn graphs() -> Arc<Dataset> {
     })
 }
 
-fn divide(dataset: &Dataset, spec: &PartitionSpec) -> Arc<Partition> {
+fn divide(dataset: &Dataset, spec: &dyn Partitioner) -> Arc<Partition> {
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    Arc::new(spec.partition(dataset, &mut rng).unwrap())
+    Arc::new(spec.divide(dataset, &mut rng).unwrap())
 }
 
 fn iid(dataset: &Dataset) -> Arc<Partition> {
-    divide(dataset, &PartitionSpec::Iid { n_clients: 6 })
+    divide(dataset, &partition::Iid { n_clients: 6 })
 }
 
 fn small_grid() -> SvmChoice {
@@ -309,7 +309,7 @@ fn changes_that_no_graph_can_bear_have_no_mean() {
         },
         ..params(1)
     };
-    let partition = divide(&dataset, &PartitionSpec::NodePerClient);
+    let partition = divide(&dataset, &partition::NodePerClient {});
     let outcome = try_play(&params, &dataset, &partition, &World::ideal(), Options::default());
     assert!(
         outcome.summary.iter().all(|(_, value)| value.is_finite()),
@@ -381,7 +381,7 @@ fn embeddings_of_clients_that_left_stay() {
 fn neighbourhoods_are_clustered_by_their_centres_classes() {
     let spec = "DcSbm(n_nodes: 200, n_classes: 3, mean_degree: 4.0, assortativity: 0.8)";
     let dataset = load(&ron::from_str(spec).unwrap());
-    let spec = PartitionSpec::KHop {
+    let spec = partition::KHop {
         hops: 1,
         centres: Centres::Sample(30),
     };

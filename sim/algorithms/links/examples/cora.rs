@@ -8,7 +8,7 @@
 #![allow(clippy::print_stdout, reason = "the scores are the output")]
 
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{Citation, DataDirs, Dataset, DatasetSpec, PartitionSpec};
+use folkmoot_graphs::{Citation, DataDirs, Dataset, DatasetSpec, Partitioner, partition};
 use folkmoot_links::{Division, Held, Params, Part};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::error::Error;
@@ -37,8 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for seed in 1..=5 {
         let streams = Streams::new(seed);
         let dataset = Arc::new(spec.load(&data, &mut streams.global(Purpose(*b"dataset ")))?);
-        let partition = PartitionSpec::Iid { n_clients: 1 };
-        let partition = Arc::new(partition.partition(&dataset, &mut streams.global(Purpose(*b"partitn ")))?);
+        let partition = partition::Iid { n_clients: 1 };
+        let partition = Arc::new(partition.divide(&dataset, &mut streams.global(Purpose(*b"partitn ")))?);
         let source = Source::new(&dataset, &partition, streams);
         std::fs::write(
             Path::new(&folder).join(format!("{seed}.csv")),

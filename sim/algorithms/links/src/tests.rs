@@ -8,7 +8,7 @@ use crate::settings::{CrossEdges, Params, Split, Supervision};
 use crate::train::LinkTrainer;
 use folkmoot_draws::SeedableRng;
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph, Partition, PartitionSpec};
+use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph, Partition, Partitioner, partition};
 use folkmoot_scenarios::algorithm::Source;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ fn dataset() -> Arc<Dataset> {
 
 fn partition(dataset: &Dataset, n_clients: u32, seed: u64) -> Arc<Partition> {
     let rng = &mut Streams::new(seed).global(Purpose(*b"testpart"));
-    Arc::new(PartitionSpec::Iid { n_clients }.partition(dataset, rng).unwrap())
+    Arc::new(partition::Iid { n_clients }.divide(dataset, rng).unwrap())
 }
 
 fn settings(text: &str) -> Params {

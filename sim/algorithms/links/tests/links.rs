@@ -4,7 +4,7 @@
 use folkmoot_checks::{data, holds, play};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph, Partition, PartitionSpec};
+use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph, Partition, Partitioner, partition};
 use folkmoot_links::{Params, only};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn blocks() -> Arc<Dataset> {
 
 fn iid(dataset: &Dataset, n_clients: u32) -> Arc<Partition> {
     let rng = &mut Streams::new(1).global(Purpose(*b"partitn "));
-    Arc::new(PartitionSpec::Iid { n_clients }.partition(dataset, rng).unwrap())
+    Arc::new(partition::Iid { n_clients }.divide(dataset, rng).unwrap())
 }
 
 fn run_of(dataset: &Arc<Dataset>, partition: &Arc<Partition>, text: &str) -> Outcome {

@@ -7,7 +7,8 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::availability;
 use folkmoot_graphs::{
-    CountScaling, DataDirs, Dataset, DatasetSpec, Features, GraphBuilder, Pair, Partition, PartitionSpec, SparseRows,
+    CountScaling, DataDirs, Dataset, DatasetSpec, Features, GraphBuilder, Pair, Partition, Partitioner, SparseRows,
+    partition,
 };
 use folkmoot_learning::Tape;
 use folkmoot_ppgm::data::Data;
@@ -586,11 +587,7 @@ fn functions_of_one_variant_are_paired_with_themselves() {
 fn graphs_may_be_shared_out_to_fewer_devices() {
     let dataset = functions(20, 1.0, 2);
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    let partition = Arc::new(
-        PartitionSpec::Iid { n_clients: 7 }
-            .partition(&dataset, &mut rng)
-            .unwrap(),
-    );
+    let partition = Arc::new(partition::Iid { n_clients: 7 }.divide(&dataset, &mut rng).unwrap());
     let system = params(Model::Ppgm)
         .prepare(&Source::new(&dataset, &partition, Streams::new(3)))
         .unwrap();

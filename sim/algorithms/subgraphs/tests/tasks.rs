@@ -4,7 +4,7 @@
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_graphs::{Dataset, Features, Graph, Labels, PartitionSpec, SparseRows, Targets};
+use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partitioner, SparseRows, Targets, partition};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use folkmoot_subgraphs::{ada_fgl, fed_gcn, fed_sage, only};
 use std::sync::Arc;
@@ -52,9 +52,7 @@ fn numbers() -> Dataset {
 fn play<P: Algorithm>(text: &str, dataset: Dataset) -> Result<Outcome, StrategyError> {
     let dataset = Arc::new(dataset);
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    let partition = PartitionSpec::Iid { n_clients: 4 }
-        .partition(&dataset, &mut rng)
-        .unwrap();
+    let partition = partition::Iid { n_clients: 4 }.divide(&dataset, &mut rng).unwrap();
     let partition = Arc::new(partition);
     let params: P = only().settings(text).unwrap();
     let prepared = params.prepare(&Source::new(&dataset, &partition, Streams::new(3)))?;

@@ -7,7 +7,9 @@ use folkmoot_classifiers::fed_avg;
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Labels, Partition, PartitionSpec, SparseRows};
+use folkmoot_graphs::{
+    DataDirs, Dataset, DatasetSpec, Features, Labels, Partition, Partitioner, SparseRows, partition,
+};
 use folkmoot_learning::Average;
 use folkmoot_parts::{Chosen, Component, Holds, Value};
 use folkmoot_rounds::{Protocol, RoundEnd, Rounds, Trainer};
@@ -52,8 +54,8 @@ fn nodes() -> Dataset {
 
 fn iid(dataset: &Dataset) -> Partition {
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    let spec = PartitionSpec::Iid { n_clients: N_CLIENTS };
-    spec.partition(dataset, &mut rng).unwrap()
+    let spec = partition::Iid { n_clients: N_CLIENTS };
+    spec.divide(dataset, &mut rng).unwrap()
 }
 
 /// The split is drawn per item, independent of clients. Full batches draw no random numbers.

@@ -2,18 +2,18 @@
 //!
 //! A card's field `dataset:` is a [`DatasetSpec`]; [`DatasetSpec::load`] reads or draws a
 //! [`Dataset`]: one or more [`Graph`]s with [`Features`], [`Labels`] and [`Splits`]. A card's field
-//! `partition:` is a [`PartitionSpec`], which divides the set into a
-//! [`Partition`]: for each client the nodes, or the graphs, that it can see. [`measures`] has what others compute from shapes.
+//! `partition:` is a [`Partitioner`], which divides the set into a [`Partition`]: for each client
+//! the nodes, or the graphs, that it can see. [`measures`] has what others compute from shapes.
 //!
 //! ```
-//! use folkmoot_graphs::{DataDirs, DatasetSpec, PartitionSpec};
+//! use folkmoot_graphs::{DataDirs, DatasetSpec, Partitioner, partition};
 //! use folkmoot_draws::{SeedableRng, SimRng};
 //!
 //! let mut rng = SimRng::seed_from_u64(1);
 //! let karate = DatasetSpec::Karate.load(&DataDirs::new(), &mut rng)?;
-//! let partition = PartitionSpec::Iid { n_clients: 5 }.partition(&karate, &mut rng)?;
+//! let shards = partition::Iid { n_clients: 5 }.divide(&karate, &mut rng)?;
 //! assert_eq!(karate.graph().n_edges(), 78);
-//! assert_eq!(partition.n_clients(), 5);
+//! assert_eq!(shards.n_clients(), 5);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -34,7 +34,7 @@ mod labels;
 pub mod mapped;
 pub mod measures;
 mod pairs;
-mod partition;
+pub mod partition;
 mod profile;
 mod properties;
 mod readers;
@@ -52,9 +52,7 @@ pub use features::{DenseRows, Features, SparseRows};
 pub use graph::{Cleaned, Graph, GraphBuilder};
 pub use labels::Labels;
 pub use pairs::{Pair, PairError, PairSampler};
-pub use partition::{
-    Balance, Centres, Cover, MAX_ENTRIES, Partition, PartitionError, PartitionSpec, Partitioner, Property,
-};
+pub use partition::{Balance, Centres, Cover, MAX_ENTRIES, Partition, PartitionError, Partitioner, Property};
 pub use profile::{Profile, Spread};
 pub use properties::Properties;
 pub use scaling::CountScaling;

@@ -2,30 +2,35 @@
 //!
 //! A [`Partition`] lists for each client all that it can see: nodes of a node-level set, graphs of
 //! a graph-level one. Shards are ascending. They are an exact cover (every item in exactly one
-//! shard), except for [`PartitionSpec::KHop`] and [`PartitionSpec::Overlapping`], and for
-//! [`PartitionSpec::File`] where the card says so. A partition may add edges to the graph that it
-//! divides ([`PartitionSpec::StructureSkew`]).
+//! shard), except for [`KHop`] and [`Overlapping`], and for [`File`] where the card says so. A
+//! partition may add edges to the graph that it divides ([`StructureSkew`]).
 
 mod communities;
 mod deal;
 mod file;
+mod k_hop;
 mod level;
 mod louvain;
 mod multilevel;
 mod property;
 mod sizes;
-mod spec;
+mod skew;
 mod split;
 mod structure;
 
-use folkmoot_parts::Broken;
 use thiserror::Error;
 
 use folkmoot_draws::SimRng;
 
-use crate::{DataDirs, Dataset};
+use crate::{DataDirs, Dataset, Graph};
 
-pub use spec::{Balance, Centres, Cover, PartitionSpec, Property};
+pub use communities::{Balance, Louvain};
+pub use file::{Cover, File, Metis};
+pub use k_hop::{Centres, KHop};
+pub use multilevel::{Multilevel, Overlapping};
+pub use property::{ByProperty, Given, Property};
+pub use skew::{Iid, LabelSkew, NodePerClient, QuantitySkew};
+pub use structure::StructureSkew;
 
 /// A rule that divides data sets; third parties can add their own.
 pub trait Partitioner: Send + Sync {
@@ -39,6 +44,14 @@ pub trait Partitioner: Send + Sync {
     /// # Determinism
     /// The result may depend on the arguments, and what files hold, only.
     fn partition(&self, dataset: &Dataset, dirs: &DataDirs, rng: &mut SimRng) -> Result<Partition, PartitionError>;
+
+    /// The same without data folders, so that files are found by absolute paths alone.
+    ///
+    /// # Errors
+    /// As [`partition`](Self::partition).
+    fn divide(&self, dataset: &Dataset, rng: &mut SimRng) -> Result<Partition, PartitionError> {
+        self.partition(dataset, &DataDirs::new(), rng)
+    }
 }
 
 /// The items of every client.
@@ -178,9 +191,6 @@ pub const MAX_ENTRIES: usize = 1 << 29;
 /// Why a data set cannot be divided as wanted; the scenario or the data set is to blame.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PartitionError {
-    /// The settings themselves break rules.
-    #[error("{}", Broken::list(.0, "partition.", "\n"))]
-    Spec(Vec<Broken>),
     /// There are fewer items than the clients must get.
     #[error(
         "{n_items} items are too few for {n_clients} clients with at least {min_size} each; lower partition.n_clients or partition.min_size"
@@ -250,6 +260,38 @@ pub enum PartitionError {
         /// How many entries were reached when the limit was met.
         n_entries: usize,
     },
+}
+
+/// The graph of a set that has but one.
+fn one_graph<'a>(dataset: &'a Dataset, rule: &'static str) -> Result<&'a Graph, PartitionError> {
+    let what = "a set with one graph; use Iid, LabelSkew or ByProperty instead";
+    match dataset.is_graph_level() {
+        true => Err(PartitionError::Needs { rule, what }),
+        false => Ok(dataset.graph()),
+    }
+}
+
+fn enough(n_items: usize, n_clients: u32, min_size: u32) -> Result<(), PartitionError> {
+    // A client without any item is possible only where the card asks for it; more clients than
+    // items never helps.
+    let needed = u64::from(n_clients) * u64::from(min_size.max(1));
+    if needed > n_items as u64 {
+        Err(PartitionError::TooFewItems {
+            n_items,
+            n_clients,
+            min_size,
+        })
+    } else {
+        Ok(())
+    }
+}
+
+/// Says that the weights of edges played no part, where there are some.
+fn unweighted(partition: Partition, dataset: &Dataset) -> Partition {
+    match dataset.graph().is_weighted() {
+        true => partition.with_note("the graph is divided as if all its edges had the same weight".to_owned()),
+        false => partition,
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::{Classifier, Held, Inputs, Model, Split, Training};
 use crate::fed_avg::Params;
 use folkmoot_draws::{Purpose, SeedableRng, SimRng, Streams};
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{DataDirs, DatasetSpec, PartitionSpec};
+use folkmoot_graphs::{DataDirs, DatasetSpec, Partitioner, partition};
 use folkmoot_rounds::HiddenItems;
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn one_client(training: Training) -> (Classifier, Arc<Held>, Vec<f32>) {
         max_nodes: 15,
     };
     let dataset = Arc::new(spec.load(&DataDirs::new(), &mut Streams::new(1).global(TEST)).unwrap());
-    let partition = PartitionSpec::Iid { n_clients: 1 }.partition(&dataset, &mut Streams::new(1).global(TEST));
+    let partition = partition::Iid { n_clients: 1 }.divide(&dataset, &mut Streams::new(1).global(TEST));
     let partition = Arc::new(partition.unwrap());
     let source = Source::new(&dataset, &partition, Streams::new(3));
     let params = Params {

@@ -103,7 +103,7 @@ mod tests {
     use super::super::{Facts, Inputs, LocalOptimiser, Model, Split, Training};
     use super::*;
     use folkmoot_draws::{Purpose, SeedableRng, SimRng, Streams};
-    use folkmoot_graphs::{DataDirs, DatasetSpec, Features, PartitionSpec, SparseRows};
+    use folkmoot_graphs::{DataDirs, DatasetSpec, Features, Partitioner, SparseRows, partition};
     use folkmoot_parts::Chosen;
     use folkmoot_scenarios::algorithm::Source;
     use std::sync::Arc;
@@ -120,8 +120,8 @@ mod tests {
         let rows: Vec<_> = (0..34).map(words).collect();
         dataset.features = Some(Features::Sparse(SparseRows::from_rows(120, &rows).unwrap()));
         let dataset = Arc::new(dataset);
-        let spec = PartitionSpec::Iid { n_clients: 2 };
-        let partition = Arc::new(spec.partition(&dataset, &mut Streams::new(1).global(TEST)).unwrap());
+        let spec = partition::Iid { n_clients: 2 };
+        let partition = Arc::new(spec.divide(&dataset, &mut Streams::new(1).global(TEST)).unwrap());
         let source = Source::new(&dataset, &partition, Streams::new(3));
         let facts = Facts::new(Inputs::Features, Split::All, &source).unwrap();
         let classifier = Classifier::new(model, training, &facts).unwrap();

@@ -6,7 +6,7 @@ use super::graph_layers::{Gat, Gcn, Gin, GinBatchNorm, GraphConv, GraphLayers, L
 use super::task::{Task, Truth};
 use super::{Classifier, Facts, Inputs, Model, Split, Training};
 use folkmoot_draws::{Purpose, Rng, SeedableRng, SimRng, Streams};
-use folkmoot_graphs::{Dataset, Features, Graph, Labels, PartitionSpec, SparseRows};
+use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partitioner, SparseRows, partition};
 use folkmoot_learning::{Batch, Tape};
 use folkmoot_parts::Chosen;
 use folkmoot_scenarios::algorithm::Source;
@@ -49,9 +49,9 @@ fn ring(model: &Model, task: Task) -> (Classifier, Arc<super::Held>) {
         .collect();
     dataset.features = Some(Features::Sparse(SparseRows::from_rows(100, &rows).unwrap()));
     let dataset = Arc::new(dataset);
-    let spec = PartitionSpec::Iid { n_clients: 1 };
+    let spec = partition::Iid { n_clients: 1 };
     let mut rng = Streams::new(1).global(Purpose(*b"test    "));
-    let partition = Arc::new(spec.partition(&dataset, &mut rng).unwrap());
+    let partition = Arc::new(spec.divide(&dataset, &mut rng).unwrap());
     let source = Source::new(&dataset, &partition, Streams::new(3));
     let facts = Facts::new(Inputs::Features, Split::All, &source).unwrap();
     let classifier = Classifier::new(model, &Training::default(), &facts).unwrap();

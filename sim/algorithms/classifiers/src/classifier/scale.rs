@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use crate::classifier::{Facts, Held, Inputs, Model, NodeRows, Split, Target, Training};
     use folkmoot_draws::{Purpose, Streams};
-    use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Partition, PartitionSpec, SparseRows};
+    use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Partition, Partitioner, SparseRows, partition};
     use folkmoot_scenarios::algorithm::Source;
     use std::sync::Arc;
 
@@ -108,9 +108,9 @@ mod tests {
         Arc::new(dataset)
     }
 
-    fn divided(dataset: &Dataset, spec: &PartitionSpec) -> Arc<Partition> {
+    fn divided(dataset: &Dataset, spec: &dyn Partitioner) -> Arc<Partition> {
         let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-        Arc::new(spec.partition(dataset, &mut rng).unwrap())
+        Arc::new(spec.divide(dataset, &mut rng).unwrap())
     }
 
     fn held(scale: Scale, dataset: &Arc<Dataset>, partition: &Arc<Partition>) -> (Classifier, Arc<Held>) {
@@ -122,8 +122,8 @@ mod tests {
         (classifier, held)
     }
 
-    fn one() -> PartitionSpec {
-        PartitionSpec::Iid { n_clients: 1 }
+    fn one() -> partition::Iid {
+        partition::Iid { n_clients: 1 }
     }
 
     /// What all clients' statistics come to.
@@ -160,7 +160,7 @@ mod tests {
         let dataset = graphs();
         let pooled = inputs(Scale::Standardised, &dataset, &divided(&dataset, &one()));
         for n_clients in [1, 6] {
-            let partition = divided(&dataset, &PartitionSpec::Iid { n_clients });
+            let partition = divided(&dataset, &partition::Iid { n_clients });
             let federated = inputs(Scale::Federated, &dataset, &partition);
             for ((a, _), (b, _)) in pooled.iter().zip(&federated) {
                 let far = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn whose_a_node_is_shows_under_scales_of_their_own_alone() {
         let dataset = graphs();
-        let skewed = PartitionSpec::LabelSkew {
+        let skewed = partition::LabelSkew {
             n_clients: 6,
             alpha: 0.5,
             min_size: 1,
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn what_clients_hold_that_are_not_needed_here_is_not_made_ready() {
         let dataset = graphs();
-        let partition = divided(&dataset, &PartitionSpec::Iid { n_clients: 4 });
+        let partition = divided(&dataset, &partition::Iid { n_clients: 4 });
         let all = Source::new(&dataset, &partition, Streams::new(5));
         let facts = Facts::new(Inputs::Features, Split::All, &all).unwrap();
         let classifier = Classifier::new(&Model::default(), &Training::default(), &facts).unwrap();

@@ -29,8 +29,8 @@ fn methods() -> [(&'static str, Chosen<dyn Method>); 3] {
 
 fn played(n_clients: u32, dataset: &Arc<Dataset>, params: &federated::Params, threads: usize) -> Outcome {
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    let spec = PartitionSpec::Iid { n_clients };
-    let partition: Arc<Partition> = Arc::new(spec.partition(dataset, &mut rng).unwrap());
+    let spec = partition::Iid { n_clients };
+    let partition: Arc<Partition> = Arc::new(spec.divide(dataset, &mut rng).unwrap());
     run_on(&Runnable::of(params.clone()), dataset, &partition, threads)
 }
 

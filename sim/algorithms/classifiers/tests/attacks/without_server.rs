@@ -6,8 +6,8 @@ use folkmoot_classifiers::gossip::{self, Attacked};
 /// Four clients in a ring; networks and training as in the attacks on one model.
 fn played(params: &gossip::Params, dataset: &Arc<Dataset>, threads: usize) -> Outcome {
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    let spec = PartitionSpec::Iid { n_clients: 4 };
-    let partition: Arc<Partition> = Arc::new(spec.partition(dataset, &mut rng).unwrap());
+    let spec = partition::Iid { n_clients: 4 };
+    let partition: Arc<Partition> = Arc::new(spec.divide(dataset, &mut rng).unwrap());
     run_on(&Runnable::of(params.clone()), dataset, &partition, threads)
 }
 

@@ -301,9 +301,9 @@ fn rings() -> (Arc<Dataset>, Arc<Partition>) {
         n_classes: 2,
         ..Dataset::of_graph("rings", Graph::from_edges(120, &edges, false).unwrap())
     };
-    let shards = PartitionSpec::Iid { n_clients: 6 };
+    let shards = partition::Iid { n_clients: 6 };
     let partition = shards
-        .partition(&dataset, &mut Streams::new(1).global(Purpose(*b"partitn ")))
+        .divide(&dataset, &mut Streams::new(1).global(Purpose(*b"partitn ")))
         .unwrap();
     (Arc::new(dataset), Arc::new(partition))
 }

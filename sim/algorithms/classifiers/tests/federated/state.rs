@@ -47,9 +47,9 @@ fn a_client_alone_learns_the_same_by_any_method_that_makes_nothing_of_others() {
             ..params(method, training, &format!("rounds: {rounds}, {UNIFORM}"))
         };
         let (dataset, _) = unlike::data(MIN_SIZE);
-        let whole: PartitionSpec = PartitionSpec::Iid { n_clients: 1 };
+        let whole = partition::Iid { n_clients: 1 };
         let partition = whole
-            .partition(&dataset, &mut Streams::new(1).global(Purpose(*b"partitn ")))
+            .divide(&dataset, &mut Streams::new(1).global(Purpose(*b"partitn ")))
             .unwrap();
         let prepared = params
             .prepare(&Source::new(&dataset, &Arc::new(partition), Streams::new(SEED)))

@@ -5,7 +5,7 @@ use folkmoot_classifiers::classifier::Classified;
 use folkmoot_classifiers::fed_avg;
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
+use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, Partitioner, partition};
 use folkmoot_rounds::Rounds;
 use folkmoot_scenarios::algorithm::{Algorithm, Prepared, Source};
 use std::sync::{Arc, Mutex};
@@ -23,12 +23,12 @@ pub(crate) fn data(min_size: u32) -> (Arc<Dataset>, Arc<Partition>) {
     };
     let rng = |purpose: &[u8; 8]| Streams::new(1).global(Purpose(*purpose));
     let dataset = spec.load(&DataDirs::new(), &mut rng(b"dataset ")).unwrap();
-    let skew: PartitionSpec = PartitionSpec::LabelSkew {
+    let skew = partition::LabelSkew {
         n_clients: N_CLIENTS,
         alpha: 0.3,
         min_size,
     };
-    let partition = skew.partition(&dataset, &mut rng(b"partitn ")).unwrap();
+    let partition = skew.divide(&dataset, &mut rng(b"partitn ")).unwrap();
     (Arc::new(dataset), Arc::new(partition))
 }
 

@@ -6,7 +6,7 @@ use folkmoot_classifiers::classifier::{Inputs, Split};
 use folkmoot_draws::{Purpose, Rng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::{Options, Outcome};
-use folkmoot_graphs::{Centres, Dataset, Features, PartitionSpec, SparseRows, Splits};
+use folkmoot_graphs::{Centres, Dataset, Features, SparseRows, Splits, partition};
 use folkmoot_gw_ldp::Params;
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ fn played(dataset: &Arc<Dataset>, split: Split, settings: &str) -> Outcome {
         split,
         ..folkmoot_gw_ldp::only().settings(&settings).unwrap()
     };
-    let spec = PartitionSpec::KHop {
+    let spec = partition::KHop {
         hops: 1,
         centres: Centres::Sample(80),
     };
@@ -106,7 +106,7 @@ fn what_trains_of_the_published_test_part_is_said() {
 #[test]
 fn a_graph_that_nobody_holds_is_not_compared() {
     let dataset = citations();
-    let spec = PartitionSpec::KHop {
+    let spec = partition::KHop {
         hops: 1,
         centres: Centres::Sample(12),
     };

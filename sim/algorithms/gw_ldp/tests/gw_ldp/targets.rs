@@ -128,8 +128,7 @@ fn statistics_are_asked_for_once_and_charged() {
 #[test]
 fn alone_the_scale_of_all_is_ones_own() {
     let dataset = with_nodes(1024.0);
-    let alone = Arc::new(folkmoot_graphs::PartitionSpec::Iid { n_clients: 1 });
-    let partition = super::divide(&dataset, &alone);
+    let partition = super::divide(&dataset, &folkmoot_graphs::partition::Iid { n_clients: 1 });
     let played = |scale: &str, rounds| {
         let mut params = params(&format!("scale: {scale}, target: NodeLabels, model: (encoder: Sage)"));
         params.protocol.rounds = rounds;

@@ -3,7 +3,7 @@
 use super::{everything, functions, number, params};
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{Dataset, Partition, PartitionSpec};
+use folkmoot_graphs::{Dataset, Partition, Partitioner, partition};
 use folkmoot_ppgm::federated;
 use folkmoot_ppgm::options::Model;
 use folkmoot_rounds::Protocol;
@@ -16,8 +16,8 @@ use std::sync::Arc;
 fn devices_train_together() {
     let dataset = functions(60, 0.3, 2);
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    let spec = PartitionSpec::Iid { n_clients: 4 };
-    let partition = Arc::new(spec.partition(&dataset, &mut rng).unwrap());
+    let spec = partition::Iid { n_clients: 4 };
+    let partition = Arc::new(spec.divide(&dataset, &mut rng).unwrap());
     let params = federated::Params {
         size: params(Model::Ppgm).size,
         training: federated::Local {

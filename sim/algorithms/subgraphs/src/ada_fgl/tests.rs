@@ -5,7 +5,7 @@ use super::*;
 use folkmoot_classifiers::classifier::{Model, Nodes, Part, Scale, Split, Training};
 use folkmoot_draws::{Purpose, SimRng, Streams, normal};
 use folkmoot_engine::run::{Options, Outcome, Unobserved, run};
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
+use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, Partitioner, partition};
 use folkmoot_learning::{Batch, Csr, Layout, Tape};
 use folkmoot_rounds::Protocol;
 use folkmoot_scenarios::algorithm::Prepared;
@@ -332,8 +332,8 @@ fn played_with(params: &Params, threads: usize, factor: f32) -> Outcome {
     let rows: Vec<Vec<(u32, f32)>> = (0..60).map(row).collect();
     dataset.features = folkmoot_graphs::SparseRows::from_rows(12, &rows).map(folkmoot_graphs::Features::Sparse);
     let dataset = Arc::new(dataset);
-    let split: PartitionSpec = PartitionSpec::Iid { n_clients: 4 };
-    let partition = Arc::new(split.partition(&dataset, &mut rng(b"partitn ")).unwrap());
+    let split = partition::Iid { n_clients: 4 };
+    let partition = Arc::new(split.divide(&dataset, &mut rng(b"partitn ")).unwrap());
     let source = Source::new(&dataset, &partition, Streams::new(3));
     let options = Options {
         threads,

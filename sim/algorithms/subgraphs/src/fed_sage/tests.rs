@@ -14,7 +14,9 @@ use folkmoot_classifiers::fed_avg;
 use folkmoot_codecs::{Half, Qsgd, Symbols, TopK, Uniform};
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::availability;
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, PartitionSpec, SparseRows};
+use folkmoot_graphs::{
+    DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, Partitioner, SparseRows, partition,
+};
 use folkmoot_rounds::{Absent, Protocol, Secure, Weighting};
 use folkmoot_scenarios::algorithm::Prepared;
 
@@ -133,8 +135,8 @@ fn data(n_clients: u32) -> (Arc<Dataset>, Arc<Partition>) {
     };
     let rng = |purpose: &[u8; 8]| Streams::new(1).global(Purpose(*purpose));
     let dataset = Arc::new(spec.load(&DataDirs::new(), &mut rng(b"dataset ")).unwrap());
-    let split: PartitionSpec = PartitionSpec::Iid { n_clients };
-    let partition = Arc::new(split.partition(&dataset, &mut rng(b"partitn ")).unwrap());
+    let split = partition::Iid { n_clients };
+    let partition = Arc::new(split.divide(&dataset, &mut rng(b"partitn ")).unwrap());
     (dataset, partition)
 }
 

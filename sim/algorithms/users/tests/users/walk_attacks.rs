@@ -4,7 +4,7 @@
 use folkmoot_draws::{index, unit_f32};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_graphs::{Dataset, Features, Graph, Labels, PartitionSpec, SparseRows};
+use folkmoot_graphs::{Dataset, Features, Graph, Labels, Partitioner, SparseRows, partition};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use folkmoot_users::walk_sgd::Params;
 use std::sync::Arc;
@@ -25,11 +25,7 @@ fn played(rate: f64, attacks: &str, threads: usize) -> Outcome {
         ..Dataset::of_graph("random", Graph::from_edges(n, &[], false).unwrap())
     });
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    let partition = Arc::new(
-        PartitionSpec::Iid { n_clients: 4 }
-            .partition(&dataset, &mut rng)
-            .unwrap(),
-    );
+    let partition = Arc::new(partition::Iid { n_clients: 4 }.divide(&dataset, &mut rng).unwrap());
     let card = format!(
         "(model: (hidden: 64), split: Shares(train: 0.5, validation: 0), steps: 3000, report_every: 1000, topology: Ring(), \
          learning_rate: {rate}, attacks: [{attacks}])"

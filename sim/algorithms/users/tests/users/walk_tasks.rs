@@ -1,7 +1,7 @@
 //! A walk that learns numbers of nodes.
 
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{Dataset, Features, Graph, PartitionSpec, SparseRows, Targets};
+use folkmoot_graphs::{Dataset, Features, Graph, Partitioner, SparseRows, Targets, partition};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use folkmoot_users::walk_sgd::Params;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ fn a_walk_learns_numbers() {
         targets: Some(Targets::new(vec!["x".to_owned()], values, false).unwrap()),
         ..Dataset::of_graph("ring", Graph::from_edges(n, &edges, false).unwrap())
     });
-    let spec = PartitionSpec::Iid { n_clients: 4 };
+    let spec = partition::Iid { n_clients: 4 };
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    let partition = Arc::new(spec.partition(&dataset, &mut rng).unwrap());
+    let partition = Arc::new(spec.divide(&dataset, &mut rng).unwrap());
     let card = "(model: (encoder: Mlp), steps: 800, report_every: 200, topology: Ring(), learning_rate: 0.1)";
     let params: Params = folkmoot_users::only().settings(card).unwrap();
     let prepared = params

@@ -3,7 +3,7 @@
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::{DropoutSpec, LinkClass, Links, availability, devices};
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, PartitionSpec};
+use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, Partitioner, partition};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use folkmoot_users::walk_sgd::{Params, Peer, WalkSgd};
 use std::sync::{Arc, Mutex};
@@ -23,9 +23,9 @@ fn data(seed: u64) -> (Arc<Dataset>, Arc<Partition>) {
             .unwrap()
     };
     let mut dataset = load(1);
-    let partition = PartitionSpec::Iid { n_clients: CLIENTS };
+    let partition = partition::Iid { n_clients: CLIENTS };
     let partition = partition
-        .partition(&dataset, &mut Streams::new(1).global(Purpose(*b"partitn ")))
+        .divide(&dataset, &mut Streams::new(1).global(Purpose(*b"partitn ")))
         .unwrap();
     let other = load(seed);
     for (item, graph) in other.graphs.into_iter().enumerate() {

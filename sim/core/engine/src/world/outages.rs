@@ -265,10 +265,15 @@ mod tests {
     fn runs_with_other_seeds_that_share_a_world_have_their_own_outages() {
         let told = |model: &dyn Availability, seed: u64| {
             let (mut told, end) = (Vec::new(), SimTime(3_000_000_000_000));
-            model.absences(ClientId(0), &[(Round(0), end)], Streams::new(seed), &mut |from, until| {
-                told.push((from, until));
-                ControlFlow::Continue(())
-            });
+            model.absences(
+                ClientId(0),
+                &[(Round(0), end)],
+                Streams::new(seed),
+                &mut |from, until| {
+                    told.push((from, until));
+                    ControlFlow::Continue(())
+                },
+            );
             told
         };
         let alone = [1, 2].map(|seed| told(&*SPEC.over(Box::new(Always {}), 9), seed));

@@ -14,7 +14,7 @@ pub(crate) struct Declared {
     pub(crate) name: Option<LitStr>,
     /// An earlier name, which cards may still use.
     pub(crate) alias: Option<LitStr>,
-    /// One line about it.
+    /// What lists say of it, if that is not its doc comment.
     pub(crate) about: Option<LitStr>,
     /// Whether there is a method `rules` for what ties several fields.
     pub(crate) rules: bool,
@@ -41,10 +41,6 @@ impl Parse for Declared {
         });
         syn::parse::Parser::parse2(parser, input.parse()?)?;
         match (&declared.name, &declared.about) {
-            (Some(name), None) => Err(syn::Error::new(
-                name.span(),
-                "a component with a name needs `about = \"…\"`, its line in lists",
-            )),
             (None, Some(about)) => Err(syn::Error::new(
                 about.span(),
                 "`about` needs `name = \"…\"`; what has no name has a doc comment",

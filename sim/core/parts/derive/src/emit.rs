@@ -56,7 +56,14 @@ pub(crate) fn emit(declared: &Declared, mut item: DeriveInput) -> syn::Result<To
         }
     });
     let alias = quote! { #(#alias)* };
-    let part = declared.name.iter().zip(&declared.about).map(|(part, about)| {
+    let about = declared.about.as_ref().map_or_else(|| docs(&item.attrs), LitStr::value);
+    if let Some(part) = declared.name.as_ref().filter(|_| about.is_empty()) {
+        return Err(syn::Error::new(
+            part.span(),
+            "a component with a name needs a doc comment or `about = \"…\"`",
+        ));
+    }
+    let part = declared.name.iter().map(|part| {
         quote! {
             impl ::folkmoot_parts::Component for #name {
                 const NAME: &'static str = #part;

@@ -51,8 +51,8 @@ fn types_that_no_card_can_write_are_refused() {
 }
 
 #[test]
-fn a_name_and_a_line_about_it_go_together() {
-    assert!(refused("name = \"Walks\"", "struct Walks {}").contains("needs `about"));
+fn what_has_a_name_says_what_it_is() {
+    assert!(refused("name = \"Walks\"", "struct Walks {}").contains("needs a doc comment or `about"));
     assert!(refused("about = \"walks\"", "struct Walks {}").contains("needs `name"));
     assert!(refused("nam = \"Walks\"", "struct Walks {}").contains("a type takes"));
 }

@@ -1,21 +1,84 @@
 //! Communities as clients: each one, or all shared out among a given number.
 
 use folkmoot_draws::SimRng;
+use folkmoot_parts::{Rules, component};
 
 use super::sizes::{self, Room};
-use super::spec::Balance;
-use super::{Partition, PartitionError, louvain};
-use crate::Graph;
+use super::{Partition, PartitionError, Partitioner, enough, louvain, one_graph, unweighted};
 use crate::measures::modularity;
+use crate::{DataDirs, Dataset, Graph};
+
+/// Louvain communities (greedy modularity, Blondel et al. 2008), assigned to clients by the
+/// rules of published subgraph FL code. Deterministic unless `shuffled`: nodes are visited in
+/// ascending order and ties go to the lowest community. Directions and weights are ignored.
+#[component(name = "Louvain", rules)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Louvain {
+    /// Number of clients; by default one per community.
+    #[component(at_least = 1)]
+    pub n_clients: Option<u32>,
+    /// How communities of different sizes are assigned to clients of similar size.
+    pub balance: Balance,
+    /// Number of nodes by which a community piece is smaller than the even share; unused by
+    /// `Whole`. 20 in FedSage and OpenFGL, 0 in FedGTA.
+    #[component(default = 20)]
+    pub slack: u32,
+    /// Modularity resolution (Reichardt & Bornholdt 2006), in steps of 0.001; higher values
+    /// give more communities.
+    #[component(default = 1.0, in = 0.001..=1000)]
+    pub resolution: f64,
+    /// Visit nodes in a random order, drawn from the seed.
+    pub shuffled: bool,
+}
+
+/// Assignment of communities to a given number of clients.
+#[component]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Balance {
+    /// Communities are split, in node order, into pieces of the even share minus `slack`. Pieces,
+    /// largest first, fill one client up to the even share, then the next with room below share
+    /// plus slack, or the smallest (FedSage, OpenFGL).
+    #[default]
+    Fill,
+    /// The same pieces, assigned round-robin to clients with room below share plus slack
+    /// (FederatedScope).
+    RoundRobin,
+    /// Whole communities: each, largest first, goes to the client with the fewest nodes.
+    Whole,
+}
+
+impl Louvain {
+    /// What is no range.
+    fn rules(&self, rules: &mut Rules) {
+        let rule = "needs n_clients: without it every community is a client";
+        let fits = self.n_clients.is_some() || self.balance == Balance::default();
+        rules.require(fits, "balance", rule);
+    }
+}
+
+impl Partitioner for Louvain {
+    fn partition(&self, dataset: &Dataset, _: &DataDirs, rng: &mut SimRng) -> Result<Partition, PartitionError> {
+        let graph = one_graph(dataset, "Louvain")?;
+        let found = of(graph, self.resolution, self.shuffled.then_some(rng));
+        let partition = match self.n_clients {
+            None => found.each_a_client(),
+            Some(n_clients) => {
+                enough(dataset.n_items(), n_clients, 1)?;
+                found.share_out(n_clients, self.balance, self.slack)
+            }
+        };
+        Ok(unweighted(partition?, dataset))
+    }
+}
 
 /// The communities of a graph, by their smallest nodes.
-pub(super) struct Communities {
+struct Communities {
     groups: Vec<Vec<u32>>,
     note: String,
 }
 
 /// Finds them; see [`louvain::communities`].
-pub(super) fn of(graph: &Graph, resolution: f64, rng: Option<&mut SimRng>) -> Communities {
+fn of(graph: &Graph, resolution: f64, rng: Option<&mut SimRng>) -> Communities {
     let groups = louvain::communities(graph, resolution, rng);
     let mut group_of = vec![0; graph.n_nodes()];
     for (group, nodes) in (0..).zip(&groups) {
@@ -31,11 +94,11 @@ pub(super) fn of(graph: &Graph, resolution: f64, rng: Option<&mut SimRng>) -> Co
 }
 
 impl Communities {
-    pub(super) fn each_a_client(self) -> Result<Partition, PartitionError> {
+    fn each_a_client(self) -> Result<Partition, PartitionError> {
         Ok(Partition::from_shards(self.groups)?.with_note(self.note))
     }
 
-    pub(super) fn share_out(self, n_clients: u32, balance: Balance, slack: u32) -> Result<Partition, PartitionError> {
+    fn share_out(self, n_clients: u32, balance: Balance, slack: u32) -> Result<Partition, PartitionError> {
         let n_groups = self.groups.len();
         let n_nodes: usize = self.groups.iter().map(Vec::len).sum();
         let share = n_nodes / n_clients as usize;

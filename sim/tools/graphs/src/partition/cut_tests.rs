@@ -18,8 +18,8 @@ pub(super) fn rng(seed: u64) -> SimRng {
     SimRng::seed_from_u64(seed)
 }
 
-fn louvain(n_clients: Option<u32>, balance: Balance, slack: u32) -> PartitionSpec {
-    PartitionSpec::Louvain {
+fn louvain(n_clients: Option<u32>, balance: Balance, slack: u32) -> Louvain {
+    Louvain {
         n_clients,
         balance,
         slack,
@@ -28,8 +28,8 @@ fn louvain(n_clients: Option<u32>, balance: Balance, slack: u32) -> PartitionSpe
     }
 }
 
-fn multilevel(n_clients: u32) -> PartitionSpec {
-    PartitionSpec::Multilevel {
+fn multilevel(n_clients: u32) -> Multilevel {
+    Multilevel {
         n_clients,
         imbalance: 0.03,
     }
@@ -109,9 +109,7 @@ fn communities_of_citation_graphs_are_those_of_the_rule_written_by_another() {
     ];
     for (name, n_levels, n, cut, q, hash, largest) in golden {
         let Some(dataset) = whole(name) else { return };
-        let partition = louvain(None, Balance::Fill, 20)
-            .partition(&dataset, &mut rng(0))
-            .unwrap();
+        let partition = louvain(None, Balance::Fill, 20).divide(&dataset, &mut rng(0)).unwrap();
         assert_eq!((partition.n_clients(), cut_and_sizes(&partition, &dataset).0), (n, cut));
         let levels = super::louvain::levels(dataset.graph(), 1.0, None);
         assert_eq!((levels.len(), levels.last().unwrap().1), (n_levels, n), "{name:?}");
@@ -178,7 +176,7 @@ fn communities_are_shared_out_as_the_published_rules_do() {
         let Some(dataset) = whole(name) else { return };
         for (n_clients, expected) in [3, 5, 10, 20].into_iter().zip(expected) {
             let spec = louvain(Some(n_clients), balance, 20);
-            let partition = spec.partition(&dataset, &mut rng(0)).unwrap();
+            let partition = spec.divide(&dataset, &mut rng(0)).unwrap();
             let got = cut_and_sizes(&partition, &dataset);
             assert_eq!(got, expected, "{name:?}, {balance:?}, {n_clients} clients");
         }
@@ -191,7 +189,7 @@ fn communities_are_shared_out_as_the_published_rules_do() {
 fn without_slack_clients_are_as_large_as_in_the_published_partition() {
     let Some(dataset) = whole(Citation::Cora) else { return };
     let partition = louvain(Some(10), Balance::Fill, 0)
-        .partition(&dataset, &mut rng(0))
+        .divide(&dataset, &mut rng(0))
         .unwrap();
     assert_eq!(cut_and_sizes(&partition, &dataset), (870, 272, 270));
 }
@@ -205,7 +203,7 @@ fn parts_cut_few_edges() {
         (Citation::Pubmed, 6540),
     ] {
         let Some(dataset) = whole(name) else { return };
-        let partition = multilevel(10).partition(&dataset, &mut rng(0)).unwrap();
+        let partition = multilevel(10).divide(&dataset, &mut rng(0)).unwrap();
         let (cut, largest, least) = cut_and_sizes(&partition, &dataset);
         assert!(cut <= most, "{name:?}: {cut}");
         let mean = dataset.n_items() as f64 / 10.0;
@@ -235,26 +233,26 @@ fn triangles() -> Dataset {
 fn two_triangles_and_a_bridge_are_two_communities() {
     let two = vec![vec![0, 1, 2], vec![3, 4, 5]];
     let found = louvain(None, Balance::Fill, 20)
-        .partition(&triangles(), &mut rng(0))
+        .divide(&triangles(), &mut rng(0))
         .unwrap();
     assert_eq!(shards(&found), two);
     assert!(found.notes()[0].ends_with("modularity 0.357143"), "{:?}", found.notes());
     assert!((measures::modularity(triangles().graph(), &[0, 0, 0, 1, 1, 1]) - 5.0 / 14.0).abs() < 1e-15);
     assert_eq!(cut_and_sizes(&found, &triangles()), (1, 3, 3));
-    let halves = multilevel(2).partition(&triangles(), &mut rng(0)).unwrap();
+    let halves = multilevel(2).divide(&triangles(), &mut rng(0)).unwrap();
     assert_eq!(shards(&halves), two);
     // An edge is worth more than its ends only at some resolution.
-    let finest = PartitionSpec::Louvain {
+    let finest = Louvain {
         n_clients: None,
         balance: Balance::Fill,
         slack: 20,
         resolution: 1000.0,
         shuffled: true,
     };
-    assert_eq!(finest.partition(&triangles(), &mut rng(0)).unwrap().n_clients(), 6);
+    assert_eq!(finest.divide(&triangles(), &mut rng(0)).unwrap().n_clients(), 6);
     // Without an edge every node is a community of its own.
     let none = louvain(None, Balance::Fill, 20)
-        .partition(&graph(3, &[]), &mut rng(0))
+        .divide(&graph(3, &[]), &mut rng(0))
         .unwrap();
     assert_eq!(
         (
@@ -284,14 +282,14 @@ fn pieces_fill_clients_or_go_round() {
             (7, 8),
         ],
     );
-    let of = |balance| shards(&louvain(Some(2), balance, 1).partition(&dataset, &mut rng(0)).unwrap());
+    let of = |balance| shards(&louvain(Some(2), balance, 1).divide(&dataset, &mut rng(0)).unwrap());
     // Pieces: 012, 456, 78, 3. The second has no room beside the first, nor the third, which goes
     // to the smallest; the last fits nowhere either.
     assert_eq!(of(Balance::Fill), [vec![0, 1, 2, 7, 8], vec![3, 4, 5, 6]]);
     assert_eq!(of(Balance::RoundRobin), [vec![0, 1, 2, 7, 8], vec![3, 4, 5, 6]]);
     assert_eq!(of(Balance::Whole), [vec![0, 1, 2, 3], vec![4, 5, 6, 7, 8]]);
     let refused = |n, balance, slack| {
-        let error = louvain(Some(n), balance, slack).partition(&dataset, &mut rng(0));
+        let error = louvain(Some(n), balance, slack).divide(&dataset, &mut rng(0));
         error.unwrap_err().to_string()
     };
     assert!(refused(2, Balance::Fill, 4).contains("4 must be below the 4 nodes that each of 2 clients gets"));
@@ -304,13 +302,13 @@ fn pieces_fill_clients_or_go_round() {
 
 #[test]
 fn copies_are_of_one_part_each_and_the_table_counts_what_is_held_twice() {
-    let spec = PartitionSpec::Overlapping {
+    let spec = Overlapping {
         n_parts: 2,
         copies: 3,
         share: 0.7,
         imbalance: 0.03,
     };
-    let partition = spec.partition(&triangles(), &mut rng(1)).unwrap();
+    let partition = spec.divide(&triangles(), &mut rng(1)).unwrap();
     assert_eq!(sizes(&partition), [2; 6]);
     for client in 0..6 {
         let half = client as u32 / 3;
@@ -345,14 +343,14 @@ fn classed() -> Dataset {
 fn a_skewed_structure_has_new_edges_of_one_kind_within_each_client() {
     let dataset = classed();
     let labels = dataset.node_labels.as_ref().unwrap();
-    let spec = |homophilous, rate| PartitionSpec::StructureSkew {
+    let spec = |homophilous, rate| StructureSkew {
         n_clients: 4,
         homophilous,
         rate,
         imbalance: 0.03,
     };
     for homophilous in [0.0, 1.0] {
-        let partition = spec(homophilous, 2.0).partition(&dataset, &mut rng(2)).unwrap();
+        let partition = spec(homophilous, 2.0).divide(&dataset, &mut rng(2)).unwrap();
         let group_of = group_of(&partition, 200);
         let added = partition.added_edges();
         for &(u, v) in added {
@@ -368,7 +366,7 @@ fn a_skewed_structure_has_new_edges_of_one_kind_within_each_client() {
         assert_ne!(more.fingerprint(), dataset.fingerprint());
     }
     // As likely as can be, all pairs are joined.
-    let all = spec(1.0, 100.0).partition(&dataset, &mut rng(2)).unwrap();
+    let all = spec(1.0, 100.0).divide(&dataset, &mut rng(2)).unwrap();
     let full = dataset.with_edges(all.added_edges()).unwrap();
     let alike = |shard: &[u32]| {
         let pairs = shard.iter().flat_map(|&u| shard.iter().map(move |&v| (u, v)));
@@ -377,10 +375,10 @@ fn a_skewed_structure_has_new_edges_of_one_kind_within_each_client() {
         alike.all(|(u, v)| full.graph().has_edge(u, v))
     };
     assert!((0..4).all(|client| alike(all.shard(client))));
-    let nothing = spec(0.5, 0.0).partition(&dataset, &mut rng(2)).unwrap();
+    let nothing = spec(0.5, 0.0).divide(&dataset, &mut rng(2)).unwrap();
     assert!(nothing.added_edges().is_empty());
     let error = spec(0.5, 1.0)
-        .partition(&triangles(), &mut rng(2))
+        .divide(&triangles(), &mut rng(2))
         .unwrap_err()
         .to_string();
     assert!(error.contains("StructureSkew needs labels"), "{error}");
@@ -401,13 +399,13 @@ fn more_edges_leave_those_that_are_there_as_they_are() {
 
 #[test]
 fn items_are_shared_out_by_what_they_are() {
-    let by = |property, n_clients| PartitionSpec::ByProperty { property, n_clients };
+    let by = |property, n_clients| ByProperty { property, n_clients };
     let dataset = classed();
-    let classes = by(Property::Class, None).partition(&dataset, &mut rng(3)).unwrap();
+    let classes = by(Property::Class, None).divide(&dataset, &mut rng(3)).unwrap();
     assert_eq!(classes.n_clients(), 3, "two classes and what has none");
     assert!(classes.shard(2).iter().all(|node| node % 7 == 0) && classes.is_exact_cover(200));
     let star = graph(5, &[(2, 0), (2, 1), (2, 3), (2, 4), (0, 1)]);
-    let by_degree = by(Property::Degree, Some(2)).partition(&star, &mut rng(3)).unwrap();
+    let by_degree = by(Property::Degree, Some(2)).divide(&star, &mut rng(3)).unwrap();
     assert_eq!(shards(&by_degree), [vec![0, 3, 4], vec![1, 2]]);
     let values = ["gcc O1", "gcc O2", "clang O1"].map(|text| text.split(' ').map(str::to_owned).collect::<Vec<_>>());
     let of_graphs = Dataset {
@@ -419,7 +417,7 @@ fn items_are_shared_out_by_what_they_are() {
         n_classes: 1,
         ..Dataset::default()
     };
-    let of = |property, n_clients| shards(&by(property, n_clients).partition(&of_graphs, &mut rng(3)).unwrap());
+    let of = |property, n_clients| shards(&by(property, n_clients).divide(&of_graphs, &mut rng(3)).unwrap());
     assert_eq!(of(Property::Facets, None), [vec![0, 3], vec![2], vec![1, 4]]);
     assert_eq!(
         of(Property::Facet("compiler".to_owned()), None),
@@ -428,7 +426,7 @@ fn items_are_shared_out_by_what_they_are() {
     assert_eq!(of(Property::Facets, Some(2)), [vec![0, 2, 3], vec![1, 4]]);
     assert_eq!(of(Property::Nodes, Some(3)), [vec![1, 4], vec![0, 3], vec![2]]);
     let refused = |property, n_clients, dataset: &Dataset| {
-        let error = by(property, n_clients).partition(dataset, &mut rng(3));
+        let error = by(property, n_clients).divide(dataset, &mut rng(3));
         error.unwrap_err().to_string()
     };
     assert!(refused(Property::Facet("linker".to_owned()), None, &of_graphs).contains("that have such a property"));
@@ -444,18 +442,16 @@ fn whoever_cuts_along_edges_needs_one_graph() {
         graphs: vec![triangles().graph().clone(); 2],
         ..Dataset::default()
     };
-    for spec in [louvain(Some(2), Balance::Whole, 0), multilevel(2)] {
-        let error = spec.partition(&several, &mut rng(5)).unwrap_err().to_string();
+    let both: [&dyn Partitioner; 2] = [&louvain(Some(2), Balance::Whole, 0), &multilevel(2)];
+    for spec in both {
+        let error = spec.divide(&several, &mut rng(5)).unwrap_err().to_string();
         assert!(error.contains("needs a set with one graph"), "{error}");
     }
-    let error = multilevel(7)
-        .partition(&triangles(), &mut rng(5))
-        .unwrap_err()
-        .to_string();
+    let error = multilevel(7).divide(&triangles(), &mut rng(5)).unwrap_err().to_string();
     assert!(error.contains("6 items are too few for 7 clients"), "{error}");
     let spec = louvain(None, Balance::Whole, 20);
     assert!(
-        spec.partition(&triangles(), &mut rng(5))
+        spec.divide(&triangles(), &mut rng(5))
             .unwrap_err()
             .to_string()
             .contains("partition.balance: needs n_clients")
@@ -472,8 +468,8 @@ proptest! {
         let pairs: Vec<(u32, u32)> = pairs.into_iter().map(|(u, v)| (u % n_nodes, v % n_nodes)).collect();
         let dataset = graph(n_nodes, &pairs);
         let n_clients = n_clients.min(n_nodes);
-        let spec = PartitionSpec::Multilevel { n_clients, imbalance };
-        let partition = spec.partition(&dataset, &mut rng(1)).unwrap();
+        let spec = Multilevel { n_clients, imbalance };
+        let partition = spec.divide(&dataset, &mut rng(1)).unwrap();
         prop_assert!(partition.is_exact_cover(n_nodes as usize));
         prop_assert_eq!(partition.n_clients(), n_clients as usize);
         let mean = f64::from(n_nodes) / f64::from(n_clients);
@@ -481,7 +477,7 @@ proptest! {
             prop_assert!(size as f64 <= ((1.0 + imbalance) * mean).floor().max(mean.ceil()));
             prop_assert!(size as f64 >= ((1.0 - imbalance) * mean).floor().max(1.0).min(mean.floor()));
         }
-        prop_assert_eq!(spec.partition(&dataset, &mut rng(2)).unwrap(), partition);
+        prop_assert_eq!(spec.divide(&dataset, &mut rng(2)).unwrap(), partition);
     }
 
     #[test]
@@ -490,8 +486,8 @@ proptest! {
     ) {
         let pairs: Vec<(u32, u32)> = pairs.into_iter().map(|(u, v)| (u % n_nodes, v % n_nodes)).collect();
         let dataset = graph(n_nodes, &pairs);
-        let spec = PartitionSpec::Louvain { n_clients: None, balance: Balance::Fill, slack: 20, resolution: 1.0, shuffled };
-        let partition = spec.partition(&dataset, &mut rng(seed)).unwrap();
+        let spec = Louvain { n_clients: None, balance: Balance::Fill, slack: 20, resolution: 1.0, shuffled };
+        let partition = spec.divide(&dataset, &mut rng(seed)).unwrap();
         prop_assert!(partition.is_exact_cover(n_nodes as usize));
         let firsts: Vec<u32> = shards(&partition).iter().map(|shard| shard[0]).collect();
         prop_assert!(firsts.is_sorted());

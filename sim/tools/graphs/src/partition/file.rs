@@ -3,33 +3,78 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::spec::Cover;
-use super::{Partition, PartitionError};
+use folkmoot_draws::SimRng;
+use folkmoot_parts::component;
+
+use super::{Partition, PartitionError, Partitioner};
 use crate::readers::{Text, fields};
 use crate::{DataDirs, DataError, Dataset};
 
-/// Reads the shards that a file names; see [`PartitionSpec::File`](super::PartitionSpec::File).
-pub(super) fn read(path: &str, cover: Cover, dataset: &Dataset, dirs: &DataDirs) -> Result<Partition, PartitionError> {
-    let wrong = |error: DataError| PartitionError::File(error.to_string());
-    let text = Text::open(&dirs.locate_own(path).map_err(wrong)?).map_err(wrong)?;
-    let (shards, n_repeated) = parse(&text, cover, dataset).map_err(wrong)?;
-    let mut partition = Partition::from_shards(shards)?;
-    if n_repeated > 0 {
-        partition.notes.push(format!(
-            "{n_repeated} lines of the partition's file say again what another says"
-        ));
-    }
-    partition.source = Some((file_name(path), text.fingerprint()));
-    Ok(partition)
+/// Published partition: a comma-separated text file with a header and one line per item. Column
+/// `node` (`graph` for a set of graphs) holds the id, a number or text, from the data set's own
+/// files, `client` the client from 0 without gaps. Lines that begin with `#` and other columns
+/// are ignored.
+#[component(name = "File")]
+#[derive(Clone, Debug, PartialEq)]
+pub struct File {
+    /// The file, relative to the card or a data folder, or absolute.
+    #[component(required)]
+    pub path: String,
+    /// Whether every item must belong to exactly one client.
+    pub cover: Cover,
 }
 
-/// Reads a partition of METIS; see [`PartitionSpec::Metis`](super::PartitionSpec::Metis).
-pub(super) fn read_metis(path: &str, dataset: &Dataset, dirs: &DataDirs) -> Result<Partition, PartitionError> {
-    let wrong = |error: DataError| PartitionError::File(error.to_string());
-    let text = Text::open(&dirs.locate_own(path).map_err(wrong)?).map_err(wrong)?;
-    let mut partition = Partition::from_shards(parts(&text, dataset).map_err(wrong)?)?;
-    partition.source = Some((file_name(path), text.fingerprint()));
-    Ok(partition)
+/// Required coverage of a published partition.
+#[component]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cover {
+    /// Every item belongs to exactly one client.
+    #[default]
+    Exact,
+    /// An item may belong to several clients or none; duplicate lines count once.
+    Any,
+}
+
+impl Partitioner for File {
+    fn partition(&self, dataset: &Dataset, dirs: &DataDirs, _: &mut SimRng) -> Result<Partition, PartitionError> {
+        let text = opened(&self.path, dirs)?;
+        let (shards, n_repeated) = parse(&text, self.cover, dataset).map_err(wrong)?;
+        let mut partition = Partition::from_shards(shards)?;
+        if n_repeated > 0 {
+            partition.notes.push(format!(
+                "{n_repeated} lines of the partition's file say again what another says"
+            ));
+        }
+        partition.source = Some((file_name(&self.path), text.fingerprint()));
+        Ok(partition)
+    }
+}
+
+/// A partition file of METIS (`gpmetis`): line `i` has the part of item `i`, from 0 without
+/// gaps. Each part is a client.
+#[component(name = "Metis")]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metis {
+    /// The file, relative to the card or a data folder, or absolute.
+    #[component(required)]
+    pub path: String,
+}
+
+impl Partitioner for Metis {
+    fn partition(&self, dataset: &Dataset, dirs: &DataDirs, _: &mut SimRng) -> Result<Partition, PartitionError> {
+        let text = opened(&self.path, dirs)?;
+        let mut partition = Partition::from_shards(parts(&text, dataset).map_err(wrong)?)?;
+        partition.source = Some((file_name(&self.path), text.fingerprint()));
+        Ok(partition)
+    }
+}
+
+fn opened(path: &str, dirs: &DataDirs) -> Result<Text, PartitionError> {
+    Text::open(&dirs.locate_own(path).map_err(wrong)?).map_err(wrong)
+}
+
+fn wrong(error: DataError) -> PartitionError {
+    PartitionError::File(error.to_string())
 }
 
 /// The items of each part.

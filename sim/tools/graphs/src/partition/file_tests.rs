@@ -37,11 +37,11 @@ fn published_partitions_are_read_and_cut_what_they_are_known_to_cut() {
     for (name, citation, cover, inside, sizes_of, q) in golden {
         let Some(dataset) = whole(citation) else { return };
         let path = data.join(format!("golden-partitions/{name}.csv")).display().to_string();
-        let file = |cover| PartitionSpec::File {
+        let file = |cover| File {
             path: path.clone(),
             cover,
         };
-        let partition = file(cover).partition(&dataset, &mut rng(0)).unwrap();
+        let partition = file(cover).divide(&dataset, &mut rng(0)).unwrap();
         let (cut, most, least) = cut_and_sizes(&partition, &dataset);
         assert_eq!(
             (dataset.graph().n_edges() as u64 - cut, (most, least)),
@@ -54,7 +54,7 @@ fn published_partitions_are_read_and_cut_what_they_are_known_to_cut() {
         if cover == Cover::Any {
             // Three nodes stand in two lines each.
             let error = file(Cover::Exact)
-                .partition(&dataset, &mut rng(0))
+                .divide(&dataset, &mut rng(0))
                 .unwrap_err()
                 .to_string();
             assert!(
@@ -64,7 +64,7 @@ fn published_partitions_are_read_and_cut_what_they_are_known_to_cut() {
             assert!(partition.notes()[0].starts_with("3 lines"));
         }
     }
-    let spec = PartitionSpec::File {
+    let spec = File {
         path: data
             .join("golden-partitions/openfgl_cora_louvain_20.csv")
             .display()
@@ -76,7 +76,7 @@ fn published_partitions_are_read_and_cut_what_they_are_known_to_cut() {
         largest_component: true,
     };
     let dataset = largest.load(&DataDirs::new().with("", data), &mut rng(0)).unwrap();
-    let error = spec.partition(&dataset, &mut rng(0)).unwrap_err().to_string();
+    let error = spec.divide(&dataset, &mut rng(0)).unwrap_err().to_string();
     assert!(
         error.contains("is not in the data set; a file for the whole set fits `largest_component: false`"),
         "{error}"
@@ -89,7 +89,7 @@ fn a_file_that_is_no_partition_is_refused_with_line_and_rule() {
     let dataset = graph(3, &[(0, 1), (1, 2)]);
     let read = |text: &str, cover| {
         let path = folder.file("shards.csv", text).display().to_string();
-        PartitionSpec::File { path, cover }.partition(&dataset, &mut rng(4))
+        File { path, cover }.divide(&dataset, &mut rng(4))
     };
     let exact = read(
         "client, node, split\n1,0,test\n# by hand\n\n0,2,train\n0,1,val\n",
@@ -152,10 +152,10 @@ fn a_file_that_is_no_partition_is_refused_with_line_and_rule() {
             "{error}"
         );
     }
-    let missing = PartitionSpec::File {
+    let missing = File {
         path: "nowhere.csv".to_owned(),
         cover: Cover::Any,
     };
-    let error = missing.partition(&dataset, &mut rng(4)).unwrap_err().to_string();
+    let error = missing.divide(&dataset, &mut rng(4)).unwrap_err().to_string();
     assert!(error.contains("partition.path: nowhere.csv was not found"), "{error}");
 }

@@ -6,8 +6,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
+use folkmoot_draws::SimRng;
+use folkmoot_parts::component;
+
 use super::level::Level;
-use crate::Graph;
+use super::{Partition, PartitionError, Partitioner, deal, enough, one_graph, unweighted};
+use crate::{DataDirs, Dataset, Graph};
 
 /// A graph is coarsened down to so many nodes.
 const COARSEST: usize = 60;
@@ -17,6 +21,59 @@ const STARTS: usize = 8;
 const PASSES: usize = 8;
 /// A pass ends after so many moves that bring no better cut.
 const PATIENCE: usize = 150;
+
+/// Balanced minimum-cut parts by multilevel bisection, as in METIS (Karypis & Kumar 1998).
+/// Deterministic; cuts differ from METIS's. Directions and weights are ignored; parts may be
+/// disconnected.
+#[component(name = "Multilevel")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Multilevel {
+    /// Number of clients, at most the number of nodes.
+    #[component(required, at_least = 1)]
+    pub n_clients: u32,
+    /// Allowed relative deviation of a part's size from the even share.
+    #[component(default = 0.03, in = 0..=1)]
+    pub imbalance: f64,
+}
+
+impl Partitioner for Multilevel {
+    fn partition(&self, dataset: &Dataset, _: &DataDirs, _: &mut SimRng) -> Result<Partition, PartitionError> {
+        let graph = one_graph(dataset, "Multilevel")?;
+        enough(dataset.n_items(), self.n_clients, 1)?;
+        let shards = cut(graph, self.n_clients as usize, self.imbalance);
+        Ok(unweighted(Partition::from_shards(shards)?, dataset))
+    }
+}
+
+/// Overlapping subgraphs (FED-PUB, Baek et al. 2023): several clients per `Multilevel` part,
+/// each with a uniform sample of its nodes. Clients of part 0 come first. Shards overlap, and a
+/// node may be in none.
+#[component(name = "Overlapping")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overlapping {
+    /// Number of parts, at most the number of nodes.
+    #[component(required, at_least = 1)]
+    pub n_parts: u32,
+    /// Number of clients per part.
+    #[component(default = 5, in = 1..=1_000_000)]
+    pub copies: u32,
+    /// Fraction of a part's nodes that each client gets, rounded down, at least one node.
+    #[component(default = 0.5, above = 0, at_most = 1)]
+    pub share: f64,
+    /// Allowed relative deviation of a part's size from the even share.
+    #[component(default = 0.03, in = 0..=1)]
+    pub imbalance: f64,
+}
+
+impl Partitioner for Overlapping {
+    fn partition(&self, dataset: &Dataset, _: &DataDirs, rng: &mut SimRng) -> Result<Partition, PartitionError> {
+        let graph = one_graph(dataset, "Overlapping")?;
+        enough(dataset.n_items(), self.n_parts, 1)?;
+        let parts = cut(graph, self.n_parts as usize, self.imbalance);
+        let shards = deal::copies(&parts, self.copies, self.share, rng)?;
+        Ok(unweighted(Partition::from_shards(shards)?, dataset))
+    }
+}
 
 /// Cuts `graph` into `n_parts` of at most its nodes, by their smallest nodes, each ascending.
 ///

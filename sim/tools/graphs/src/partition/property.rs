@@ -1,13 +1,84 @@
 //! Sharing out by what items are: by the value of a property, or in the order of a number.
 
 use folkmoot_draws::SimRng;
+use folkmoot_parts::{Rules, component};
 
-use super::spec::Property;
-use super::{Partition, PartitionError, deal, sizes};
-use crate::{Dataset, Properties};
+use super::{Partition, PartitionError, Partitioner, deal, enough, sizes};
+use crate::{DataDirs, Dataset, Properties};
+
+/// Partition by property: a client has the items of one value, or consecutive items in the
+/// order of a numeric property.
+#[component(name = "ByProperty", rules)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct ByProperty {
+    /// Property to partition by.
+    pub property: Property,
+    /// Number of clients; by default one per value, in the order of values. With fewer clients
+    /// than values, each value, largest first, goes to the client with the fewest items.
+    #[component(at_least = 1)]
+    pub n_clients: Option<u32>,
+}
+
+/// Property by which items are partitioned.
+#[component]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Property {
+    /// Class. An item with several classes counts for one of them, drawn uniformly; unlabelled
+    /// items form the last class.
+    #[default]
+    Class,
+    /// All properties in addition to the class jointly, such as compiler and optimisation level of
+    /// a binary.
+    Facets,
+    /// A single property, such as `"compiler"`.
+    Facet(#[component(required)] String),
+    /// Degree of a node, or mean degree of a graph, ascending; needs `n_clients`.
+    Degree,
+    /// Number of nodes of a graph, ascending; needs `n_clients`.
+    Nodes,
+    /// Mean of an item's features, ascending; needs `n_clients`.
+    MeanFeature,
+}
+
+impl ByProperty {
+    /// What is no range.
+    fn rules(&self, rules: &mut Rules) {
+        let property = &self.property;
+        let is_number = matches!(property, Property::Degree | Property::Nodes | Property::MeanFeature);
+        let rule = format!("must be given for property: {property:?}, which is a number");
+        rules.require(!is_number || self.n_clients.is_some(), "n_clients", rule);
+    }
+}
+
+impl Partitioner for ByProperty {
+    fn partition(&self, dataset: &Dataset, _: &DataDirs, rng: &mut SimRng) -> Result<Partition, PartitionError> {
+        enough(dataset.n_items(), self.n_clients.unwrap_or(1), 1)?;
+        let shards = shards(&self.property, self.n_clients, dataset, rng)?;
+        let why = "there are fewer values; lower partition.n_clients or leave it out";
+        Partition::without_empty(shards, "ByProperty", why)
+    }
+}
+
+/// The clients stated in the data: a member `client` of an `Npz` archive, or a column `client`
+/// of `Tables`. Clients are in ascending order, numbers before names.
+#[component(name = "Given")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Given {
+    /// Number of clients; by default one per client of the data. With fewer clients, each
+    /// client of the data, largest first, goes to the client with the fewest items.
+    #[component(at_least = 1)]
+    pub n_clients: Option<u32>,
+}
+
+impl Partitioner for Given {
+    fn partition(&self, dataset: &Dataset, _: &DataDirs, _: &mut SimRng) -> Result<Partition, PartitionError> {
+        enough(dataset.n_items(), self.n_clients.unwrap_or(1), 1)?;
+        given(dataset, self.n_clients)
+    }
+}
 
 /// Shards by the clients that the data state: those of `n_clients`, or without it one for each.
-pub(super) fn given(dataset: &Dataset, n_clients: Option<u32>) -> Result<Partition, PartitionError> {
+fn given(dataset: &Dataset, n_clients: Option<u32>) -> Result<Partition, PartitionError> {
     let clients = dataset.given_clients().ok_or(PartitionError::Needs {
         rule: "Given",
         what: "data that state the client of each item: a member `client` of an Npz archive, a column `client` of Tables; \
@@ -46,17 +117,6 @@ fn merged(values: Vec<Vec<u32>>, n_clients: Option<u32>) -> Vec<Vec<u32>> {
 }
 
 /// Shards by a property: of `n_clients`, or without it one for each value.
-pub(super) fn partition(
-    property: &Property,
-    n_clients: Option<u32>,
-    dataset: &Dataset,
-    rng: &mut SimRng,
-) -> Result<Partition, PartitionError> {
-    let shards = shards(property, n_clients, dataset, rng)?;
-    let why = "there are fewer values; lower partition.n_clients or leave it out";
-    Partition::without_empty(shards, "ByProperty", why)
-}
-
 fn shards(
     property: &Property,
     n_clients: Option<u32>,

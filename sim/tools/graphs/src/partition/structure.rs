@@ -2,13 +2,44 @@
 //! structures that are not alike.
 
 use folkmoot_draws::{SimRng, bernoulli, unit};
+use folkmoot_parts::component;
 
-use super::{Partition, PartitionError};
-use crate::{Dataset, Graph, Labels};
+use super::{Partition, PartitionError, Partitioner, enough, multilevel, one_graph, unweighted};
+use crate::{DataDirs, Dataset, Graph, Labels};
 
-/// The given shards of the data set's graph with more edges; see
-/// [`PartitionSpec::StructureSkew`](super::PartitionSpec::StructureSkew).
-pub(super) fn skew(
+/// Structure skew by random edge injection (AdaFGL, Li et al. 2024) into `Multilevel` parts:
+/// homophilous parts get edges within classes, the others between classes. Every suitable
+/// non-adjacent pair of a part is joined with the same probability. Clients and reports use the
+/// graph with these edges. Classes of all nodes are used, including test nodes.
+#[component(name = "StructureSkew")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StructureSkew {
+    /// Number of clients, at most the number of nodes.
+    #[component(required, at_least = 1)]
+    pub n_clients: u32,
+    /// Probability that a client is homophilous (edges within classes).
+    #[component(default = 0.5, in = 0..=1)]
+    pub homophilous: f64,
+    /// Expected number of new edges per edge inside a part.
+    #[component(default = 0.5, in = 0..=100)]
+    pub rate: f64,
+    /// Allowed relative deviation of a part's size from the even share.
+    #[component(default = 0.03, in = 0..=1)]
+    pub imbalance: f64,
+}
+
+impl Partitioner for StructureSkew {
+    fn partition(&self, dataset: &Dataset, _: &DataDirs, rng: &mut SimRng) -> Result<Partition, PartitionError> {
+        let graph = one_graph(dataset, "StructureSkew")?;
+        enough(dataset.n_items(), self.n_clients, 1)?;
+        let shards = multilevel::cut(graph, self.n_clients as usize, self.imbalance);
+        let partition = skew(dataset, shards, (self.homophilous, self.rate), rng)?;
+        Ok(unweighted(partition, dataset))
+    }
+}
+
+/// The given shards of the data set's graph with more edges.
+fn skew(
     dataset: &Dataset,
     shards: Vec<Vec<u32>>,
     odds: (f64, f64),

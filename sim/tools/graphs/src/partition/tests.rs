@@ -32,9 +32,7 @@ fn sizes(partition: &Partition) -> Vec<usize> {
 
 #[test]
 fn node_per_client_costs_four_bytes_a_client() {
-    let partition = PartitionSpec::NodePerClient
-        .partition(&ring(1_000), &mut rng(1))
-        .unwrap();
+    let partition = NodePerClient {}.divide(&ring(1_000), &mut rng(1)).unwrap();
     assert_eq!(
         (partition.n_clients(), partition.shard(7), partition.centre(7)),
         (1_000, &[7][..], Some(7))
@@ -45,9 +43,7 @@ fn node_per_client_costs_four_bytes_a_client() {
 
 #[test]
 fn iid_shards_differ_by_at_most_one() {
-    let partition = PartitionSpec::Iid { n_clients: 7 }
-        .partition(&ring(100), &mut rng(1))
-        .unwrap();
+    let partition = Iid { n_clients: 7 }.divide(&ring(100), &mut rng(1)).unwrap();
     assert_eq!(sizes(&partition), [15, 15, 14, 14, 14, 14, 14]);
     assert_eq!(partition.centre(0), None);
 }
@@ -57,12 +53,12 @@ fn small_alpha_skews_labels_and_quantities_and_large_alpha_does_not() {
     let dataset = ring(5_000);
     let labels = dataset.node_labels.as_ref().unwrap();
     let most = |alpha| {
-        let spec = PartitionSpec::LabelSkew {
+        let spec = LabelSkew {
             n_clients: 10,
             alpha,
             min_size: 10,
         };
-        let partition = spec.partition(&dataset, &mut rng(2)).unwrap();
+        let partition = spec.divide(&dataset, &mut rng(2)).unwrap();
         let share = |client| {
             let shard = partition.shard(client);
             let of_class = |class| shard.iter().filter(|&&node| labels.single(node) == Some(class)).count();
@@ -78,12 +74,12 @@ fn small_alpha_skews_labels_and_quantities_and_large_alpha_does_not() {
         most(1_000.0)
     );
     let largest = |alpha| {
-        let spec = PartitionSpec::QuantitySkew {
+        let spec = QuantitySkew {
             n_clients: 10,
             alpha,
             min_size: 1,
         };
-        sizes(&spec.partition(&dataset, &mut rng(2)).unwrap())
+        sizes(&spec.divide(&dataset, &mut rng(2)).unwrap())
             .into_iter()
             .max()
             .unwrap()
@@ -99,22 +95,22 @@ fn small_alpha_skews_labels_and_quantities_and_large_alpha_does_not() {
 #[test]
 fn neighbourhoods_are_those_of_their_centres() {
     let mut dataset = ring(20);
-    let spec = PartitionSpec::KHop {
+    let spec = KHop {
         hops: 2,
         centres: Centres::Sample(5),
     };
-    let partition = spec.partition(&dataset, &mut rng(3)).unwrap();
+    let partition = spec.divide(&dataset, &mut rng(3)).unwrap();
     assert_eq!(partition.n_clients(), 5);
     let centres: Vec<u32> = (0..5).map(|client| partition.centre(client).unwrap()).collect();
     assert!(centres.windows(2).all(|pair| pair[0] < pair[1]), "{centres:?}");
     for (client, &centre) in centres.iter().enumerate() {
         assert_eq!(partition.shard(client), ego(dataset.graph(), centre, 2));
     }
-    let train = PartitionSpec::KHop {
+    let train = KHop {
         hops: 1,
         centres: Centres::Train,
     };
-    let error = train.partition(&dataset, &mut rng(3)).unwrap_err();
+    let error = train.divide(&dataset, &mut rng(3)).unwrap_err();
     assert!(error.to_string().contains("a training split"), "{error}");
     let mut mask = vec![false; 20];
     mask[4] = true;
@@ -123,26 +119,26 @@ fn neighbourhoods_are_those_of_their_centres() {
         val: vec![false; 20],
         test: vec![false; 20],
     });
-    let partition = train.partition(&dataset, &mut rng(3)).unwrap();
+    let partition = train.divide(&dataset, &mut rng(3)).unwrap();
     assert_eq!((partition.n_clients(), partition.shard(0)), (1, &[3, 4, 5][..]));
 }
 
 #[test]
 fn impossible_partitions_are_refused_with_a_way_out() {
     let dataset = ring(20);
-    let error = |spec: PartitionSpec, dataset: &Dataset| spec.partition(dataset, &mut rng(4)).unwrap_err().to_string();
-    let many = error(PartitionSpec::Iid { n_clients: 21 }, &dataset);
+    let error = |spec: &dyn Partitioner, dataset: &Dataset| spec.divide(dataset, &mut rng(4)).unwrap_err().to_string();
+    let many = error(&Iid { n_clients: 21 }, &dataset);
     assert!(
         many.contains("20 items are too few for 21 clients") && many.contains("lower partition.n_clients"),
         "{many}"
     );
-    let big = PartitionSpec::LabelSkew {
+    let big = LabelSkew {
         n_clients: 4,
         alpha: 0.5,
         min_size: 6,
     };
-    assert!(error(big, &dataset).contains("at least 6 each"));
-    let spec = PartitionSpec::QuantitySkew {
+    assert!(error(&big, &dataset).contains("at least 6 each"));
+    let spec = QuantitySkew {
         n_clients: 0,
         alpha: f64::NAN,
         min_size: 1,
@@ -151,29 +147,29 @@ fn impossible_partitions_are_refused_with_a_way_out() {
         spec.broken().into_iter().map(|broken| broken.path).collect::<Vec<_>>(),
         ["n_clients", "alpha"]
     );
-    assert!(error(spec, &dataset).contains("partition.alpha: must be finite and greater than 0, got NaN"));
-    let spec = PartitionSpec::KHop {
+    let spec = KHop {
         hops: 1,
         centres: Centres::Sample(21),
     };
-    assert!(error(spec, &dataset).contains("21 centres are wanted"));
-    let named = |nodes: Vec<u32>| PartitionSpec::KHop {
+    assert!(error(&spec, &dataset).contains("21 centres are wanted"));
+    let named = |nodes: Vec<u32>| KHop {
         hops: 1,
         centres: Centres::Nodes(nodes),
     };
-    assert!(error(named(vec![3, 20]), &dataset).contains("node 20 is not in the graph of 20 nodes"));
-    assert!(error(named(vec![3, 7, 3]), &dataset).contains("must name each node once, got 3 twice"));
-    assert!(error(named(Vec::new()), &dataset).contains("must be at least 1 node, got Nodes([])"));
+    assert!(error(&named(vec![3, 20]), &dataset).contains("node 20 is not in the graph of 20 nodes"));
+    let broken = |nodes: Vec<u32>| named(nodes).broken()[0].to_string();
+    assert!(broken(vec![3, 7, 3]).contains("must name each node once, got 3 twice"));
+    assert!(broken(Vec::new()).contains("must be at least 1 node, got Nodes([])"));
     let unlabelled = Dataset {
         node_labels: None,
         ..ring(20)
     };
-    let spec = PartitionSpec::LabelSkew {
+    let spec = LabelSkew {
         n_clients: 2,
         alpha: 0.5,
         min_size: 1,
     };
-    assert!(error(spec, &unlabelled).contains("needs labels"));
+    assert!(error(&spec, &unlabelled).contains("needs labels"));
 }
 
 #[test]
@@ -188,20 +184,20 @@ fn graph_level_sets_are_divided_by_graphs() {
         features,
         ..Dataset::default()
     };
-    let partition = PartitionSpec::LabelSkew {
+    let partition = LabelSkew {
         n_clients: 2,
         alpha: 0.1,
         min_size: 2,
     }
-    .partition(&dataset, &mut rng(5))
+    .divide(&dataset, &mut rng(5))
     .unwrap();
     assert!(partition.is_exact_cover(6) && sizes(&partition).into_iter().all(|size| size >= 2));
-    let spec = PartitionSpec::KHop {
+    let spec = KHop {
         hops: 1,
         centres: Centres::All,
     };
     assert!(
-        spec.partition(&dataset, &mut rng(5))
+        spec.divide(&dataset, &mut rng(5))
             .unwrap_err()
             .to_string()
             .contains("one graph")
@@ -210,61 +206,46 @@ fn graph_level_sets_are_divided_by_graphs() {
 
 #[test]
 fn cards_write_partitions_briefly() {
-    let read = |text: &str| ron::from_str::<PartitionSpec>(text).unwrap();
-    assert_eq!(read("NodePerClient"), PartitionSpec::default());
-    assert_eq!(
-        read("LabelSkew(n_clients: 3)"),
-        PartitionSpec::LabelSkew {
-            n_clients: 3,
-            alpha: 0.5,
-            min_size: 1
-        }
-    );
-    assert_eq!(
-        read("KHop()"),
-        PartitionSpec::KHop {
-            hops: 1,
-            centres: Centres::All
-        }
-    );
-    assert_eq!(
-        read("KHop(centres: Sample(9))"),
-        PartitionSpec::KHop {
-            hops: 1,
-            centres: Centres::Sample(9)
-        }
-    );
-    let named = read("KHop(centres: Nodes([7, 2]))");
-    let partition = named.partition(&ring(20), &mut rng(5)).unwrap();
+    let skew: LabelSkew = ron::from_str("(n_clients: 3)").unwrap();
+    assert_eq!((skew.alpha, skew.min_size), (0.5, 1));
+    let read = |text: &str| ron::from_str::<KHop>(text).unwrap();
+    let all = KHop {
+        hops: 1,
+        centres: Centres::All,
+    };
+    assert_eq!(read("()"), all);
+    assert_eq!(read("(centres: Sample(9))").centres, Centres::Sample(9));
+    let named = read("(centres: Nodes([7, 2]))");
+    let partition = named.divide(&ring(20), &mut rng(5)).unwrap();
     assert_eq!(partition.centres, Some(vec![7, 2]));
     assert_eq!(
         (partition.shard(0), partition.shard(1)),
         (&[6, 7, 8][..], &[1, 2, 3][..])
     );
-    assert!(ron::from_str::<PartitionSpec>("Iid(clients: 3)").is_err());
+    assert!(ron::from_str::<Iid>("(clients: 3)").is_err());
 }
 
 #[test]
 fn value_stability() {
     let karate = DatasetSpec::Karate.load(&DataDirs::new(), &mut rng(0)).unwrap();
     let drawn = [
-        PartitionSpec::Iid { n_clients: 12 },
-        PartitionSpec::LabelSkew {
+        &Iid { n_clients: 12 } as &dyn Partitioner,
+        &LabelSkew {
             n_clients: 4,
             alpha: 0.5,
             min_size: 2,
         },
-        PartitionSpec::QuantitySkew {
+        &QuantitySkew {
             n_clients: 9,
             alpha: 0.5,
             min_size: 2,
         },
-        PartitionSpec::KHop {
+        &KHop {
             hops: 1,
             centres: Centres::Sample(3),
         },
     ]
-    .map(|spec| spec.partition(&karate, &mut rng(6)).unwrap().shard(0).to_vec());
+    .map(|spec| spec.divide(&karate, &mut rng(6)).unwrap().shard(0).to_vec());
     let expected = [
         vec![8, 19, 30],
         vec![2, 21],
@@ -283,19 +264,18 @@ proptest! {
         let alpha = libm::exp(log_alpha);
         let dataset = ring(n_nodes);
         let specs = [
-            PartitionSpec::NodePerClient,
-            PartitionSpec::Iid { n_clients },
-            PartitionSpec::LabelSkew { n_clients, alpha, min_size },
-            PartitionSpec::QuantitySkew { n_clients, alpha, min_size },
+            (&NodePerClient {} as &dyn Partitioner, false),
+            (&Iid { n_clients }, false),
+            (&LabelSkew { n_clients, alpha, min_size }, true),
+            (&QuantitySkew { n_clients, alpha, min_size }, true),
         ];
-        for spec in specs {
-            match spec.partition(&dataset, &mut rng(seed)) {
+        for (spec, skewed) in specs {
+            match spec.divide(&dataset, &mut rng(seed)) {
                 Ok(partition) => {
-                    prop_assert!(partition.is_exact_cover(n_nodes as usize), "{:?}", spec);
+                    prop_assert!(partition.is_exact_cover(n_nodes as usize));
                     for client in 0..partition.n_clients() {
                         let shard = partition.shard(client);
                         prop_assert!(shard.windows(2).all(|pair| pair[0] < pair[1]));
-                        let skewed = matches!(spec, PartitionSpec::LabelSkew { .. } | PartitionSpec::QuantitySkew { .. });
                         prop_assert!(!skewed || shard.len() >= min_size as usize);
                     }
                 }
@@ -340,9 +320,7 @@ fn edges_are_inside_a_shard_or_cut_and_those_in_no_shard_are_counted_once() {
         edges_of(&path(false), overlapping),
         (vec![(3, 2, 1), (3, 2, 2), (0, 0, 0)], 1)
     );
-    let alone = PartitionSpec::NodePerClient
-        .partition(&path(false), &mut rng(1))
-        .unwrap();
+    let alone = NodePerClient {}.divide(&path(false), &mut rng(1)).unwrap();
     let (division, rows) = alone.split(&path(false));
     assert_eq!((division.clients, division.edges, division.cut_edges), (5, 4, 4));
     let cut: Vec<u64> = rows.iter().map(|row| row.cut_edges).collect();
@@ -353,7 +331,7 @@ fn edges_are_inside_a_shard_or_cut_and_those_in_no_shard_are_counted_once() {
 fn loops_lie_inside_the_shard_of_their_node() {
     let build = GraphBuilder::new(2).keep_self_loops(true).build(&[(0, 0), (0, 1)]);
     let dataset = Dataset::of_graph("loop", build.unwrap().0);
-    let alone = PartitionSpec::NodePerClient.partition(&dataset, &mut rng(1)).unwrap();
+    let alone = NodePerClient {}.divide(&dataset, &mut rng(1)).unwrap();
     let by_shards = edges_of(&dataset, vec![vec![0], vec![1]]);
     assert_eq!(by_shards, (vec![(1, 1, 1), (1, 0, 1)], 1));
     let (division, rows) = alone.split(&dataset);
@@ -367,8 +345,8 @@ fn loops_lie_inside_the_shard_of_their_node() {
 #[test]
 fn labels_are_counted_as_often_as_items_have_them() {
     let dataset = ring(77);
-    let (_, rows) = PartitionSpec::Iid { n_clients: 3 }
-        .partition(&dataset, &mut rng(1))
+    let (_, rows) = Iid { n_clients: 3 }
+        .divide(&dataset, &mut rng(1))
         .unwrap()
         .split(&dataset);
     let all = |label: &str| {
@@ -395,10 +373,7 @@ fn many_clients_share_rows_and_many_labels_a_name() {
         n_classes: 100,
         ..Dataset::of_graph("many", graph)
     };
-    let (division, rows) = PartitionSpec::NodePerClient
-        .partition(&dataset, &mut rng(1))
-        .unwrap()
-        .split(&dataset);
+    let (division, rows) = NodePerClient {}.divide(&dataset, &mut rng(1)).unwrap().split(&dataset);
     let mut groups: Vec<(u32, u32, u64)> = rows
         .iter()
         .map(|row| (row.client, row.clients, row.shard_size))

@@ -4,6 +4,7 @@ use rand::SeedableRng;
 
 use super::*;
 use crate::measures::degree_stats;
+use crate::partition::Partitioner;
 use crate::readers::test_files::{Folder, real_data};
 use crate::{DataDirs, Graph};
 
@@ -336,8 +337,11 @@ fn several_sets_are_one_in_which_each_has_its_own() {
         "{:?}",
         all.notes
     );
-    let by_set: crate::PartitionSpec = ron::from_str("ByProperty(property: Facet(\"set\"))").unwrap();
-    let partition = by_set.partition(&all, &mut rng()).unwrap();
+    let by_set = crate::partition::ByProperty {
+        property: crate::Property::Facet("set".to_owned()),
+        n_clients: None,
+    };
+    let partition = by_set.divide(&all, &mut rng()).unwrap();
     let shards: Vec<Vec<u32>> = (0..partition.n_clients())
         .map(|client| partition.shard(client).to_vec())
         .collect();

@@ -5,7 +5,7 @@
 mod testing;
 
 use super::*;
-use folkmoot_graphs::{Balance, Citation, DataDirs, DatasetSpec, PartitionSpec};
+use folkmoot_graphs::{Balance, Citation, DataDirs, DatasetSpec, Partitioner, partition};
 
 /// A whole citation graph, if there are real data.
 fn planetoid(name: Citation) -> Option<Arc<Dataset>> {
@@ -18,14 +18,14 @@ fn planetoid(name: Citation) -> Option<Arc<Dataset>> {
 }
 
 fn communities(data: &Dataset, n_clients: u32) -> Arc<Partition> {
-    let spec = PartitionSpec::Louvain {
+    let spec = partition::Louvain {
         n_clients: Some(n_clients),
         balance: Balance::Fill,
         slack: 20,
         resolution: 1.0,
         shuffled: false,
     };
-    Arc::new(spec.partition(data, &mut stream(0)).unwrap())
+    Arc::new(spec.divide(data, &mut stream(0)).unwrap())
 }
 
 /// Counts of another program, on communities of citation graphs: rows of one hop, of two,
@@ -145,8 +145,8 @@ fn dense_matrices_of_citation_graphs_cost_what_fed_graph_logged() {
         (Citation::Pubmed, 500, 507.87),
     ] {
         let Some(data) = planetoid(name) else { return };
-        let by_chance = PartitionSpec::Iid { n_clients: 10 };
-        let partition = Arc::new(by_chance.partition(&data, &mut stream(0)).unwrap());
+        let by_chance = partition::Iid { n_clients: 10 };
+        let partition = Arc::new(by_chance.divide(&data, &mut stream(0)).unwrap());
         let cut = Cut::new(&Source::new(&data, &partition, Streams::new(1))).unwrap();
         let counts = count(data.graph(), &cut, 2);
         let params = Params {

@@ -1,6 +1,6 @@
 use super::super::test_files::Folder;
 use super::*;
-use crate::{DataDirs, PartitionSpec, Partitioner};
+use crate::{DataDirs, Partitioner, partition};
 use folkmoot_draws::{SeedableRng, SimRng};
 
 fn read(folder: &Folder, text: &str) -> Result<Dataset, String> {
@@ -47,7 +47,7 @@ fn labels_features_and_split_count_nodes_from_1_and_a_partition_lists_their_part
     let dirs = DataDirs::new().with("data", &folder.0);
     let divide = |parts: &str| {
         folder.file("g.part", parts);
-        let spec = PartitionSpec::Metis {
+        let spec = partition::Metis {
             path: "g.part".to_owned(),
         };
         let partition = Partitioner::partition(&spec, &set, &dirs, &mut SimRng::seed_from_u64(1));

@@ -1,6 +1,6 @@
 use super::super::test_files::Folder;
 use super::*;
-use crate::{DataDirs, DatasetSpec, PartitionSpec, Property};
+use crate::{DataDirs, DatasetSpec, Partitioner, Property, partition};
 use folkmoot_draws::{SeedableRng, SimRng};
 
 const NODES: &str = "id,label,age,city,split,client,ok,price\n\
@@ -44,8 +44,8 @@ fn columns_with_usual_names_need_no_settings() {
             .iter()
             .any(|note| note.starts_with("the files have masks for training"))
     );
-    let given = PartitionSpec::Given { n_clients: None }
-        .partition(&set, &mut SimRng::seed_from_u64(1))
+    let given = partition::Given { n_clients: None }
+        .divide(&set, &mut SimRng::seed_from_u64(1))
         .unwrap();
     assert_eq!((given.shard(0), given.shard(1)), (&[0, 2][..], &[1][..]));
 }
@@ -81,11 +81,11 @@ fn settings_name_other_columns() {
     );
     assert_eq!(set.edge_features.as_ref().unwrap().row(1), [2000.0]);
     assert!(set.graph().is_directed());
-    let by_city = PartitionSpec::ByProperty {
+    let by_city = partition::ByProperty {
         property: Property::Facet("city".to_owned()),
         n_clients: None,
     };
-    let partition = by_city.partition(&set, &mut SimRng::seed_from_u64(1)).unwrap();
+    let partition = by_city.divide(&set, &mut SimRng::seed_from_u64(1)).unwrap();
     assert_eq!((partition.shard(0), partition.shard(1)), (&[0, 2][..], &[1][..]));
     let numbers = of("targets: [\"price\"]").targets.unwrap();
     assert_eq!(

@@ -3,7 +3,7 @@ use std::io::{Cursor, Write};
 use proptest::prelude::*;
 
 use super::super::parse as parse_archive;
-use crate::{DataDirs, Dataset, DatasetSpec, Features, PartitionError, PartitionSpec, Partitioner};
+use crate::{DataDirs, Dataset, DatasetSpec, Features, PartitionError, Partitioner, partition};
 use folkmoot_draws::{SeedableRng, SimRng};
 use folkmoot_metrics::npy::npy;
 
@@ -137,7 +137,7 @@ fn one_graph_has_all_that_its_members_say() {
 fn clients_of_the_data_are_those_of_the_partition() {
     let mut rng = SimRng::seed_from_u64(1);
     let set = parse(&path()).unwrap();
-    let mut given = |set: &Dataset, n_clients| PartitionSpec::Given { n_clients }.partition(set, &mut rng);
+    let mut given = |set: &Dataset, n_clients| partition::Given { n_clients }.divide(set, &mut rng);
     // Numbers come before names.
     let partition = given(&set, None).unwrap();
     let shards: Vec<&[u32]> = (0..3).map(|client| partition.shard(client)).collect();
@@ -163,7 +163,7 @@ fn a_partition_file_has_the_ids_of_the_data() {
     let file = |content: &str| {
         folder.file("p.csv", content);
         let dirs = DataDirs::new().with("data", &folder.0);
-        let spec = PartitionSpec::File {
+        let spec = partition::File {
             path: "p.csv".to_owned(),
             cover: crate::Cover::Exact,
         };
