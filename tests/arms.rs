@@ -161,14 +161,17 @@ fn a_reached_target_ends_a_run_alike_for_any_threads() {
     assert_same(&alone, &ends("b", &["--threads", "3"]), "three threads");
     assert_same(&alone, &ends("c", &["--no-windows"]), "without windows");
     let run = RunDir::open(&temp.join("a")).unwrap();
-    let rounds = run.rounds.len();
+    let rounds = run.tables.rounds.len();
     assert!((1..12).contains(&rounds), "{rounds} rounds");
     let reached = run.summary["rounds_to_target[test_accuracy=0.9]"];
     assert_eq!((reached, run.summary["stopped_early"]), (rounds as f64, 1.0));
     temp.run(&run_args(&SHORT[..3], "d", &[])).done();
     let whole = RunDir::open(&temp.join("d")).unwrap();
-    assert_eq!((whole.rounds.len(), whole.summary.get("stopped_early")), (12, None));
-    assert_eq!(whole.rounds[..rounds], run.rounds[..]);
+    assert_eq!(
+        (whole.tables.rounds.len(), whole.summary.get("stopped_early")),
+        (12, None)
+    );
+    assert_eq!(whole.tables.rounds[..rounds], run.tables.rounds[..]);
 }
 
 #[test]
@@ -202,7 +205,7 @@ fn training_that_diverges_is_warned_of_and_may_end_the_run() {
         .done();
     let stopped = RunDir::open(&temp.join("b")).unwrap();
     assert!(
-        stopped.rounds.len() < run.rounds.len() && stopped.summary["stopped_early"] == 1.0,
+        stopped.tables.rounds.len() < run.tables.rounds.len() && stopped.summary["stopped_early"] == 1.0,
         "{:?}",
         stopped.summary
     );

@@ -63,7 +63,10 @@ fn learns(part: &str, change: &dyn Fn(String) -> String, settings: &str) -> RunD
 }
 
 fn has_score(run: &RunDir, split: &str, metric: &str) -> bool {
-    run.scores.iter().any(|row| row.split == split && row.metric == metric)
+    run.tables
+        .scores
+        .iter()
+        .any(|row| row.split == split && row.metric == metric)
 }
 
 #[test]
@@ -195,14 +198,24 @@ fn clients_with_an_empty_shard_take_part_and_count_nothing() {
     let settings = "partition: LabelSkew(n_clients: 6, alpha: 0.05, min_size: 0), \
          strategy: FedAvg(split: Shares(train: 0.5, validation: 0.0), protocol: (rounds: 3))";
     let run = learns("", &|_| String::new(), settings);
-    let sizes: Vec<u64> = run.clients.iter().map(|client| client.shard_size).collect();
+    let sizes: Vec<u64> = run.tables.clients.iter().map(|client| client.shard_size).collect();
     assert_eq!((sizes.iter().sum::<u64>(), sizes.len()), (6, 6));
     assert!(sizes.contains(&0), "{sizes:?}");
     // They answer with the model as it came; rounds are complete, and nothing is refused.
-    assert!(run.rounds.iter().all(|round| (round.cohort, round.completed) == (6, 6)));
+    assert!(
+        run.tables
+            .rounds
+            .iter()
+            .all(|round| (round.cohort, round.completed) == (6, 6))
+    );
     assert_eq!(run.summary["refused_updates"], 0.0);
     let with_tests = sizes.iter().filter(|size| **size > 1).count() as u64;
-    let row = run.scores.iter().find(|row| row.metric == "client_accuracy").unwrap();
+    let row = run
+        .tables
+        .scores
+        .iter()
+        .find(|row| row.metric == "client_accuracy")
+        .unwrap();
     assert!(
         row.n <= with_tests,
         "only clients with test items are in the mean: {row:?}"
@@ -225,7 +238,7 @@ fn what_nobody_tests_has_no_scores() {
     );
     assert!(!has_score(&run, "test", "accuracy") && !has_score(&run, "validation", "accuracy"));
     assert!(!run.summary.contains_key("test_accuracy"));
-    assert_eq!(run.rounds[1].completed, 6);
+    assert_eq!(run.tables.rounds[1].completed, 6);
 }
 
 #[test]
@@ -233,10 +246,10 @@ fn updates_that_overflow_are_refused_and_counted_and_the_run_goes_on() {
     let large = |rows: String| rows.replace("1.5", "3e38").replace("2.5", "-3e38");
     let run = learns("node_attributes", &large, TWO_CLIENTS);
     let refused = run.summary["refused_updates"];
-    let completed: u64 = run.rounds.iter().map(|round| round.completed).sum();
+    let completed: u64 = run.tables.rounds.iter().map(|round| round.completed).sum();
     assert!(refused > 0.0, "{:?}", run.summary);
     assert_eq!(refused + completed as f64, 4.0, "{:?}", run.summary);
-    assert!(run.scores.iter().all(|row| row.value.is_finite()));
+    assert!(run.tables.scores.iter().all(|row| row.value.is_finite()));
 }
 
 #[test]

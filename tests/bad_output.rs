@@ -76,8 +76,8 @@ fn assert_nothing_half_written(temp: &TempDir, out: &str, whole: &RunDir, ended:
         );
         assert_eq!(Some(left.fingerprint().unwrap()), whole.manifest.result_fingerprint);
     } else {
-        assert!(!left.rounds.is_empty(), "{ended:#?}");
-        assert_eq!(left.rounds, whole.rounds[..left.rounds.len()]);
+        assert!(!left.tables.rounds.is_empty(), "{ended:#?}");
+        assert_eq!(left.tables.rounds, whole.tables.rounds[..left.tables.rounds.len()]);
     }
 }
 

@@ -62,14 +62,14 @@ fn print(outcome: &Outcome) -> String {
         .map(|artifact| (&artifact.path, &artifact.bytes));
     format!(
         "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {} {:?}",
-        outcome.messages,
-        outcome.rounds,
-        outcome.scores,
+        outcome.tables.messages,
+        outcome.tables.rounds,
+        outcome.tables.scores,
         outcome.summary,
         outcome.units,
         artifacts.collect::<Vec<_>>(),
-        outcome.privacy,
-        outcome.clients,
+        outcome.tables.privacy,
+        outcome.tables.clients,
         outcome.counters,
         outcome.handled,
         outcome.end,
@@ -516,7 +516,7 @@ fn a_fork_goes_on_from_the_same_state_in_another_world() {
     assert_eq!(parent(&twin), parent(&slow));
     assert_eq!((parent(&slow).dir.as_str(), whole.manifest.parent), ("out", None));
     assert!(slow.summary["virtual_s"] > whole.summary["virtual_s"]);
-    assert_eq!(slow.rounds.len(), whole.rounds.len());
+    assert_eq!(slow.tables.rounds.len(), whole.tables.rounds.len());
     temp.run(&["verify", "slow"])
         .refused(&["was forked from out", "folkmoot fork out --set"]);
     stopped(&temp, LONG, "again");

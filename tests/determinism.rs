@@ -127,11 +127,11 @@ fn a_dry_run_sends_the_same_messages() {
     let temp = TempDir::new();
     temp.run(&run_args(ROUGH, "dry", &["--dry-run"])).done();
     let dry = RunDir::open(&temp.join("dry")).unwrap();
-    assert_eq!(dry.messages, rough().run.messages);
+    assert_eq!(dry.tables.messages, rough().run.tables.messages);
     temp.run(&run_args(&[TINY], "tiny", &["--dry-run"])).done();
     let dry = RunDir::open(&temp.join("tiny")).unwrap();
-    assert_eq!(dry.messages, tiny().run.messages);
-    assert_eq!(dry.rounds, tiny().run.rounds);
+    assert_eq!(dry.tables.messages, tiny().run.tables.messages);
+    assert_eq!(dry.tables.rounds, tiny().run.tables.rounds);
 }
 
 #[test]

@@ -55,8 +55,8 @@ fn same_messages_in(world: &[&str], seeds: &[&str]) {
             });
             match (dry, real) {
                 (Ok(dry), Ok(real)) => {
-                    assert!(dry.messages == real.messages, "{case:?}, seed {seed}");
-                    assert!(dry.rounds == real.rounds, "{case:?}, seed {seed}");
+                    assert!(dry.tables.messages == real.tables.messages, "{case:?}, seed {seed}");
+                    assert!(dry.tables.rounds == real.tables.rounds, "{case:?}, seed {seed}");
                     let warned = |warning: &String| warning.starts_with("dry run: ");
                     assert!(!dry.manifest.warnings.iter().any(warned), "{case:?}");
                 }
@@ -111,10 +111,13 @@ fn a_dry_run_names_the_messages_whose_size_it_does_not_know() {
         let temp = TempDir::new();
         let dry = played(&temp, "dry", &case, &["--dry-run"]).unwrap();
         let real = played(&temp, "real", &case, &[]).unwrap();
-        assert!(dry.messages != real.messages, "{case:?}: there is nothing to warn of");
+        assert!(
+            dry.tables.messages != real.tables.messages,
+            "{case:?}: there is nothing to warn of"
+        );
         assert_eq!(
-            of_known_size(&dry.messages, &named),
-            of_known_size(&real.messages, &named),
+            of_known_size(&dry.tables.messages, &named),
+            of_known_size(&real.tables.messages, &named),
             "{case:?}"
         );
         let warning = format!(
@@ -145,7 +148,7 @@ fn a_dry_run_warns_of_stop_conditions_that_read_scores() {
         .chain(settings);
     let told = temp.run(&args.collect::<Vec<&str>>());
     let dry = RunDir::open(&temp.join("dry")).unwrap();
-    assert_eq!((real.rounds.len(), dry.rounds.len()), (1, 3));
+    assert_eq!((real.tables.rounds.len(), dry.tables.rounds.len()), (1, 3));
     for field in ["target_reached", "diverged"] {
         let warning = format!("dry run: stop.{field} has no effect, since it depends on scores");
         assert!(

@@ -19,7 +19,7 @@ fn an_export_is_the_same_whenever_it_is_made() {
     for dir in ["a", "b"] {
         assert_eq!(printed, fs::read_to_string(temp.join("made").join(dir)).unwrap());
     }
-    assert_eq!(printed.lines().count(), tiny().run.scores.len() + 1);
+    assert_eq!(printed.lines().count(), tiny().run.tables.scores.len() + 1);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn an_export_says_what_an_unfinished_run_lacks() {
         manifest.replace("\"finished\": true", "\"finished\": false"),
     );
     let ended = temp.run(&["export", "run", "--long-csv"]);
-    let rounds = tiny().run.rounds.len();
+    let rounds = tiny().run.tables.rounds.len();
     assert_eq!(
         ended.stderr,
         format!("warning: run is not finished; what is exported has {rounds} rounds\n")

@@ -27,25 +27,27 @@ fn the_small_card_learns_and_its_tables_add_up() {
     // 20 rounds of 10 clients; an update is 4 bytes longer than a model.
     assert_eq!((number("model_messages"), number("update_messages")), (200.0, 200.0));
     assert_eq!(number("update_payload_bytes") - number("model_payload_bytes"), 800.0);
-    for row in &run.messages {
+    for row in &run.tables.messages {
         assert_eq!(
             (row.sent, row.delivered, row.expected_messages),
             (10, 10, Some(10.0)),
             "{row:?}"
         );
     }
-    assert_eq!(run.rounds.len(), 20);
+    assert_eq!(run.tables.rounds.len(), 20);
     assert!(
-        run.rounds
+        run.tables
+            .rounds
             .iter()
             .all(|row| (row.cohort, row.completed, row.dropped) == (10, 10, 0))
     );
     let accuracies = run
+        .tables
         .scores
         .iter()
         .filter(|row| row.split == "test" && row.metric == "accuracy");
     assert_eq!(accuracies.count(), 20);
-    assert_eq!(run.privacy[0].mechanism, "none: weights");
+    assert_eq!(run.tables.privacy[0].mechanism, "none: weights");
     assert!(temp.join("out/figures/score-accuracy-by-round.svg").exists());
 }
 

@@ -60,7 +60,7 @@ fn a_run_leaves_the_files_and_columns_that_the_contract_names() {
     assert_eq!(names[3..], ["manifest.json", "scenario.ron", "summary.json"]);
 
     let run = RunDir::open(&temp.join("out")).unwrap();
-    let stages: Vec<&str> = run.timing.iter().map(|row| row.stage.as_str()).collect();
+    let stages: Vec<&str> = run.tables.timing.iter().map(|row| row.stage.as_str()).collect();
     assert_eq!(stages[..5], ["load", "share out", "prepare", "clients", "first window"]);
     let parts = [
         "queues", "events", "outboxes", "states", "accounts", "releases", "record",

@@ -119,6 +119,7 @@ fn predictions_give_the_test_accuracy_of_the_scores_to_the_digit() {
         let rows = predictions(&run, "predictions.csv");
         assert_eq!(rows.len(), n_items, "{name}: every item has a label");
         let mut last = run
+            .tables
             .scores
             .iter()
             .filter(|row| row.split == "test" && row.metric == "accuracy");
@@ -172,7 +173,7 @@ fn models_of_clients_are_kept_with_what_they_predict() {
         let rows = predictions(&run, "own_predictions.csv");
         assert_eq!(rows.len(), 60, "{name}");
         assert_assigned(&run, &rows, 60);
-        for scored in &run.client_scores {
+        for scored in &run.tables.client_scores {
             let own = rows
                 .iter()
                 .filter(|row| row.client == scored.client && row.part == "test");

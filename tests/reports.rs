@@ -121,8 +121,9 @@ fn the_split_says_who_has_what_before_the_run_begins() {
         (90, 3, 360, 81)
     );
     // A row for each client and label.
-    assert_eq!(run.partition.iter().map(|row| row.items).sum::<u64>(), 90);
+    assert_eq!(run.tables.partition.iter().map(|row| row.items).sum::<u64>(), 90);
     let mut clients: Vec<_> = run
+        .tables
         .partition
         .iter()
         .map(|row| (row.client, row.shard_size, row.inner_edges, row.cut_edges))
@@ -144,13 +145,14 @@ fn the_split_says_who_has_what_before_the_run_begins() {
     let parts = RunDir::open(&temp.join("parts")).unwrap();
     let division = parts.manifest.division.clone().unwrap();
     let mut clients: Vec<_> = parts
+        .tables
         .partition
         .iter()
         .map(|row| (row.client, row.shard_size, row.inner_edges, row.cut_edges))
         .collect();
     clients.dedup();
     assert_eq!(clients.len() as u64, division.clients);
-    let sizes: Vec<u64> = parts.clients.iter().map(|row| row.shard_size).collect();
+    let sizes: Vec<u64> = parts.tables.clients.iter().map(|row| row.shard_size).collect();
     assert_eq!(clients.iter().map(|client| client.1).collect::<Vec<_>>(), sizes);
     let inner: u64 = clients.iter().map(|client| client.2).sum();
     assert_eq!(inner + division.cut_edges, division.edges);

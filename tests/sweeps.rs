@@ -250,7 +250,7 @@ fn a_sweep_says_how_clients_fare_and_what_is_cut_whatever_the_strategy() {
     assert_eq!(sweep.points.len(), 4);
     for (point, row) in sweep.manifest.points().iter().zip(&sweep.points) {
         let run = RunDir::open(&sweep.manifest.point_path(&sweep.path, point)).unwrap();
-        let mut of_clients: Vec<f64> = run.client_scores.iter().map(|row| row.accuracy).collect();
+        let mut of_clients: Vec<f64> = run.tables.client_scores.iter().map(|row| row.accuracy).collect();
         of_clients.sort_by(f64::total_cmp);
         // Of three or six clients the worst tenth is one.
         assert_eq!(row.summary["test_own_worst_tenth"], of_clients[0]);
@@ -311,6 +311,7 @@ fn a_run_says_of_clients_and_cuts_what_a_sweep_says() {
     let said = temp.run(&args).done();
     let run = RunDir::open(&temp.join("r")).unwrap();
     let worst = run
+        .tables
         .client_scores
         .iter()
         .map(|row| row.accuracy)

@@ -98,7 +98,7 @@ fn every_control_is_explained() {
 fn every_number_has_a_term_and_lies_in_its_range() {
     let mut n_seen = 0;
     for (name, run) in &runs().0 {
-        let scores = run.scores.iter().map(|row| (row.metric.as_str(), row.value));
+        let scores = run.tables.scores.iter().map(|row| (row.metric.as_str(), row.value));
         let numbers = run.summary.iter().map(|(metric, value)| (metric.as_str(), *value));
         for (metric, value) in numbers.chain(scores) {
             let Some(term) = run.manifest.terms.get(base(metric)) else {

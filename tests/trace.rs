@@ -56,7 +56,7 @@ fn the_messages_of_a_trace_are_those_of_the_ledger() {
         temp.run(&run_args(card, out, &["--trace"])).done();
         let run = RunDir::open(&temp.join(out)).unwrap();
         let mut expected = BTreeMap::new();
-        for row in &run.messages {
+        for row in &run.tables.messages {
             let mut add = |became, n| {
                 if n > 0 {
                     *expected
@@ -88,10 +88,10 @@ fn the_slices_of_a_trace_are_what_clients_did() {
             n_rounds += usize::from(slice == Slice::Round);
         }
     }
-    assert_eq!(n_rounds, run.rounds.len());
+    assert_eq!(n_rounds, run.tables.rounds.len());
     let end = run.summary["virtual_s"];
     let mut n_left = 0;
-    for row in &run.clients {
+    for row in &run.tables.clients {
         let client = Party::Client(folkmoot_metrics::ClientId(row.client));
         let span = |slice| spans.get(&(client, slice)).copied().unwrap_or(0.0);
         assert!((span(Slice::Job) - row.compute_s).abs() < 1e-6, "{row:?}");

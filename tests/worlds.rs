@@ -59,7 +59,7 @@ fn a_measured_world_gives_the_same_bytes_for_any_threads_and_has_the_sums_of_its
     ] {
         let other = run(out, more);
         assert_same(&result_of(&temp.join("one")), &result_of(&temp.join(out)), out);
-        assert_eq!(other.absences, one.absences);
+        assert_eq!(other.tables.absences, one.tables.absences);
     }
     let sums = &one.manifest.data_fingerprints;
     let paths = [
@@ -69,9 +69,9 @@ fn a_measured_world_gives_the_same_bytes_for_any_threads_and_has_the_sums_of_its
     ];
     assert!(paths.iter().all(|path| sums[*path].len() == 64), "{sums:?}");
     assert!(one.manifest.notes.iter().any(|note| note.contains("3 of 4 phones")));
-    let away: f64 = one.absences.iter().map(|row| row.until_s - row.from_s).sum();
+    let away: f64 = one.tables.absences.iter().map(|row| row.until_s - row.from_s).sum();
     let end = one.summary["virtual_s"];
-    let online: f64 = one.clients.iter().map(|row| row.online_s).sum();
+    let online: f64 = one.tables.clients.iter().map(|row| row.online_s).sum();
     assert!(
         (away + online - 10.0 * end).abs() < 1e-3,
         "{away} and {online} in {end}"
@@ -150,17 +150,17 @@ fn regions_take_their_clients_with_them_and_days_come_back() {
     // Whatever else a client misses, it misses what its whole region does: from some instant on
     // they are all away.
     for region in [0..5, 5..10] {
-        let of = |client: u32| run.absences.iter().filter(move |row| row.client == client);
+        let of = |client: u32| run.tables.absences.iter().filter(move |row| row.client == client);
         let shared = of(region.start).filter(|row| {
             let middle = (row.from_s + row.until_s) / 2.0;
             let is_away = |client: u32| of(client).any(|row| row.from_s <= middle && middle < row.until_s);
             region.clone().all(is_away)
         });
-        assert!(shared.count() > 0, "{region:?}: {:?}", run.absences);
+        assert!(shared.count() > 0, "{region:?}: {:?}", run.tables.absences);
     }
     let is_short = |row: &ClientRow| row.online_s < 0.9 * run.summary["virtual_s"];
-    assert!(run.clients.iter().all(is_short), "{:?}", run.clients);
-    assert!(run.messages.iter().any(|row| row.delivered < row.sent));
+    assert!(run.tables.clients.iter().all(is_short), "{:?}", run.tables.clients);
+    assert!(run.tables.messages.iter().any(|row| row.delivered < row.sent));
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn who_does_part_of_its_work_takes_less_time_and_whole_work_is_what_it_was() {
     run("parts", 4, "1").done();
     let compute = |out: &str| {
         let run = RunDir::open(&temp.join(out)).unwrap();
-        run.clients.iter().map(|row| row.compute_s).sum::<f64>()
+        run.tables.clients.iter().map(|row| row.compute_s).sum::<f64>()
     };
     // Of 1 to 4 passes, each number as likely: 62.5 % on average.
     let share = compute("parts") / compute("whole");

@@ -9,6 +9,7 @@ use crate::records::{
 };
 use crate::run_dir::{Division, RunDir};
 use crate::table::number_text;
+use crate::tables::Tables;
 use crate::target::{self, Target};
 use crate::term::{Better, Meaning, find};
 use std::collections::BTreeMap;
@@ -149,32 +150,32 @@ pub fn lints(summary: &BTreeMap<String, f64>) -> Vec<String> {
 /// `summary.json` has them, too, but not the part of it that the fingerprint is taken of; that of
 /// an older version goes without them.
 pub fn complete(
-    (division, clients, controls, privacy): (Option<&Division>, &[ClientScoreRow], &[ControlRow], &[PrivacyRow]),
+    (division, tables): (Option<&Division>, &Tables),
     summary: &mut BTreeMap<String, f64>,
     units: &mut BTreeMap<String, Unit>,
     terms: &mut BTreeMap<String, Meaning>,
 ) {
     let cut = division.and_then(Division::cut_of_pieces);
     let cut = cut.map(|n| (CUT_EDGES, n as f64));
-    let of_clients = ClientScoreRow::worst_tenth(clients).map(|worst| {
+    let of_clients = ClientScoreRow::worst_tenth(&tables.client_scores).map(|worst| {
         let terms = [OWN_WORST_TENTH, OWN_SPREAD];
         let of_test = [0, 1].map(|i| find(&terms, &MetricKey::of(&terms[i].name).on("test").to_string()));
         of_test
             .into_iter()
             .flatten()
-            .zip([worst, ClientScoreRow::spread(clients)])
+            .zip([worst, ClientScoreRow::spread(&tables.client_scores)])
     });
-    let validation = ClientScoreRow::validation(clients);
+    let validation = ClientScoreRow::validation(&tables.client_scores);
     let validation = find(&[OWN_ACCURACY], "validation_own_accuracy").zip(validation);
     // A control of a metric that the run lacks, as a dry run does, is kept for the audit.
     for ControlRow {
         control, metric, value, ..
-    } in controls
+    } in &tables.controls
     {
         let name = MetricKey::of(metric).against(control).to_string();
         summary.entry(name).or_insert(*value);
     }
-    let spent = largest_loss(privacy);
+    let spent = largest_loss(&tables.privacy);
     if let Some(row) = spent {
         let delta = number_text(row.delta_total);
         let by = format!("{} at delta {delta}", row.accountant);
@@ -214,12 +215,7 @@ impl RunDir {
     /// The same with everything that [`complete`] adds to its numbers.
     pub fn completed(mut self) -> Self {
         complete(
-            (
-                self.manifest.division.as_ref(),
-                &self.client_scores,
-                &self.controls,
-                &self.privacy,
-            ),
+            (self.manifest.division.as_ref(), &self.tables),
             &mut self.summary,
             &mut self.manifest.units,
             &mut self.manifest.terms,

@@ -202,7 +202,7 @@ mod tests {
         let temp = TempDir::new();
         let (a, b) = (temp.path().join("a"), temp.path().join("b"));
         let mut changed = result(3);
-        changed.timing.clear();
+        changed.tables.timing.clear();
         change(&mut changed);
         RunWriter::create(&a, "s", manifest())
             .unwrap()
@@ -221,13 +221,13 @@ mod tests {
         let told = |change: &dyn Fn(&mut RunResult)| difference(change).unwrap();
         assert_eq!(
             told(&|result| {
-                result.messages[1].sent = 9;
+                result.tables.messages[1].sent = 9;
                 result.summary.clear();
             }),
             "messages.csv: line 3, sent: 4 against 9"
         );
         assert_eq!(
-            told(&|result| result.scores.truncate(1)),
+            told(&|result| result.tables.scores.truncate(1)),
             "scores.csv: line 3: 2,0.5,test,accuracy,0.3333333333333333,100 against nothing"
         );
         assert_eq!(

@@ -51,7 +51,7 @@ pub fn has_durations(virtual_s: f64) -> bool {
 
 /// The curves of a run, in the order in which its scores first name them.
 pub fn curves(run: &RunDir) -> Vec<Curve> {
-    curves_of(&run.scores, &run.messages)
+    curves_of(&run.tables.scores, &run.tables.messages)
 }
 
 /// Those of a finished run in `dir`, of which only the two tables are read.
@@ -101,6 +101,7 @@ pub fn curves_of(scores: &[ScoreRow], messages: &[MessageRow]) -> Vec<Curve> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tables::Tables;
     use crate::testing::{TempDir, manifest, result};
     use crate::{RunResult, RunWriter};
 
@@ -125,7 +126,13 @@ mod tests {
 
     /// Rounds 0 to 3 with 480 bytes each.
     fn run_with(scores: Vec<ScoreRow>) -> RunDir {
-        written(&RunResult { scores, ..result(4) })
+        written(&RunResult {
+            tables: Tables {
+                scores,
+                ..result(4).tables
+            },
+            ..result(4)
+        })
     }
 
     #[test]
@@ -144,14 +151,14 @@ mod tests {
         };
         assert_eq!(bytes(&run), [480, 3 * 480, 4 * 480]);
         // Set-up may be counted out of order, and rounds may pass without a message.
-        run.messages.retain(|row| row.round != 2);
-        run.messages.reverse();
+        run.tables.messages.retain(|row| row.round != 2);
+        run.tables.messages.reverse();
         assert_eq!(bytes(&run), [480, 2 * 480, 3 * 480]);
-        run.messages.retain(|row| row.round != 0);
+        run.tables.messages.retain(|row| row.round != 0);
         assert_eq!(bytes(&run), [0, 480, 2 * 480]);
-        run.messages[0].payload_bytes = u64::MAX;
+        run.tables.messages[0].payload_bytes = u64::MAX;
         assert_eq!(bytes(&run), [0, 480, u64::MAX]);
-        run.messages.clear();
+        run.tables.messages.clear();
         assert_eq!(bytes(&run), [0, 0, 0]);
     }
 

@@ -44,7 +44,7 @@ impl Export {
     pub fn open(dir: &Path) -> Result<Self, ReadError> {
         if !dir.join(SWEEP).is_file() {
             let run = RunDir::open(dir)?;
-            let unfinished = format!("{} rounds", run.rounds.len());
+            let unfinished = format!("{} rounds", run.tables.rounds.len());
             return Ok(Export {
                 axes: Vec::new(),
                 unfinished: (!run.manifest.finished).then_some(unfinished),

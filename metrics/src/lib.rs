@@ -2,8 +2,8 @@
 //!
 //! - [`ids`]: clients, parties, rounds, virtual time, bytes. Every crate speaks of these types.
 //! - [`ledger`]: every message and byte by phase, round, kind and direction.
-//! - [`records`]: the rows of the run directory's tables; [`table`]: their CSV text; [`artifacts`]:
-//!   the tables that strategies leave besides.
+//! - [`Tables`]: the tables of a run; [`records`]: their rows; [`table`]: their CSV text;
+//!   [`artifacts`]: the tables that strategies leave besides.
 //! - [`key`]: the names of metrics, written and taken apart.
 //! - [`term`]: what metrics mean: words, unit, bounds and which values are better.
 //! - [`Numbers`]: what a run has come to, put into words; [`findings`]: what a sweep has;
@@ -56,6 +56,7 @@ pub mod shell;
 mod spread;
 pub mod sweep_dir;
 pub mod table;
+mod tables;
 pub mod target;
 pub mod term;
 #[cfg(test)]
@@ -81,5 +82,6 @@ pub use sheet::Sheet;
 pub use spread::{Spread, t_95};
 pub use sweep_dir::{Axis, Contrast, Point, Shard, SweepDir, SweepManifest, SweepWriter};
 pub use table::TimingRow;
+pub use tables::{Part, RunTable, Tables};
 pub use target::Target;
 pub use term::{Answering, Asked, Attack, Better, Meaning, Scored, Selection, Term, Weighed};

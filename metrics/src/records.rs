@@ -431,7 +431,7 @@ mod tests {
 
     #[test]
     fn totals_add_up_what_is_alike_and_keep_theory_where_every_round_has_it() {
-        let mut rows = result(3).messages;
+        let mut rows = result(3).tables.messages;
         rows.iter_mut().for_each(|row| row.expected_messages = Some(2.5));
         let alike = rows
             .iter()

@@ -8,6 +8,7 @@ use crate::Unit;
 use crate::key::base;
 use crate::run_dir::{ReadError, RunDir, list_files};
 use crate::sweep_dir::{POINTS, SWEEP, SweepDir};
+use crate::tables::Tables;
 use crate::term::Meaning;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -20,24 +21,13 @@ pub const RO_CRATE: &str = "ro-crate-metadata.json";
 const PROGRAM: &str = "#folkmoot";
 const ACTION: &str = "#run";
 
-/// What files are, by how their names begin.
-const ABOUT: [(&str, &str); 21] = [
+/// What files are that are no tables of a run, by how their names begin.
+const ABOUT: [(&str, &str); 10] = [
     ("scenario.ron", "The resolved experiment card."),
     ("manifest.json", "What was run, by which version, and the result hash."),
     ("sweep.json", "Axes, seeds and arms of the sweep."),
     ("summary.json", "Every number of the run."),
     ("points.csv", "Every number of every run, a row per run."),
-    ("rounds.csv", "A row per round."),
-    ("scores.csv", "Scores by round, virtual time and bytes."),
-    ("readings.csv", "Scores that are no part of the result hash."),
-    ("controls.csv", "Controls, with which scores are compared."),
-    ("messages.csv", "Messages and bytes by round and kind."),
-    ("clients.csv", "A row per client."),
-    ("client_scores.csv", "Scores of each client."),
-    ("privacy.csv", "Privacy claimed and spent, by mechanism."),
-    ("absences.csv", "When clients were away."),
-    ("partition.csv", "The data of each client."),
-    ("timing.csv", "Wall-clock time; no part of the result."),
     ("trace.json.gz", "Every event of the run."),
     ("figures/", "A figure, or its caption."),
     ("artifacts/", "A file that the algorithm left."),
@@ -235,7 +225,8 @@ fn references(entities: &[Value]) -> Vec<Value> {
 }
 
 fn file_entity(dir: &Path, file: &str) -> Value {
-    let about = ABOUT.iter().find(|(name, _)| file.starts_with(name));
+    let tables = Tables::ALL.iter().map(|table| (table.file, table.about));
+    let about = ABOUT.into_iter().chain(tables).find(|(name, _)| file.starts_with(name));
     let kind = KINDS.iter().find(|(ending, _)| file.ends_with(ending));
     let mut entity = json!({
         "@id": encoded(file),

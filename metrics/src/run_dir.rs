@@ -3,16 +3,9 @@
 //! ```text
 //! scenario.ron     resolved, every default explicit
 //! manifest.json    what was run, whether it is finished, the result's fingerprint
-//! rounds.csv messages.csv scores.csv privacy.csv clients.csv     tables, see [`crate::records`]
-//! readings.csv     what the engine reads off after each round, if anything: who is online, privacy spent
+//! rounds.csv …     tables, see [`Tables`](crate::Tables)
 //! summary.json     a flat map from a name to a number
-//! partition.csv        which labels and edges each client's shard holds: known before the run, and no part of the result
-//! absences.csv     who was away when, unless all were always there: no part of the result
-//! client_scores.csv  how clients fare one by one, where models are scored so: made of what the result rests on, and no part of it
-//! controls.csv     scores of answers without graph or training, which results are compared with: no part of the result
-//! observations.csv what a run was asked to watch besides, if anything: no part of the result
 //! trace.json.gz    every event of a traced run, see [`crate::trace`]: no part of the result
-//! timing.csv       the only file that may differ between two runs
 //! artifacts/       what a strategy leaves for reading
 //! figures/         drawn from these files, with captions: no part of the result
 //! checkpoint/      the state of a run that is not finished, if it was saved: one file, whole at every instant

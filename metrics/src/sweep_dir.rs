@@ -32,10 +32,10 @@ pub use write::{Claim, Lock, SweepWriter};
 
 use crate::answer::{complete, lints};
 use crate::metric::Unit;
-use crate::records::{ClientScoreRow, ControlRow};
 use crate::run_dir::{
     MANIFEST, Manifest, ReadError, SUMMARY, decode_summary, from_json, read_bytes, read_manifest, read_table,
 };
+use crate::tables::Tables;
 use crate::term::Meaning;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -262,10 +262,13 @@ fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>
                 *summary.entry(WARNINGS.to_owned()).or_insert(0.0) += n_lints as f64;
             }
             let dir = manifest.point_path(dir, &point);
-            let (clients, controls): (Vec<ClientScoreRow>, Vec<ControlRow>) =
-                (read_table(&dir, true)?, read_table(&dir, true)?);
+            let tables = Tables {
+                client_scores: read_table(&dir, true)?,
+                controls: read_table(&dir, true)?,
+                ..Tables::default()
+            };
             complete(
-                (run.division.as_ref(), &clients, &controls, &[]),
+                (run.division.as_ref(), &tables),
                 &mut summary,
                 &mut manifest.units,
                 &mut manifest.terms,

@@ -5,6 +5,7 @@ use crate::metric::Unit;
 use crate::records::{ClientRow, MessageRow, PrivacyRow, ReadingRow, RoundRow, ScoreRow};
 use crate::run_dir::{Artifact, Manifest, RunResult};
 use crate::table::TimingRow;
+use crate::tables::Tables;
 use crate::term::{Term, meanings};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -94,41 +95,50 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
     };
     RunResult {
         unhashed: Vec::new(),
-        rounds: (0..n_rounds).map(round).collect(),
-        messages: (0..n_rounds).map(message).collect(),
-        scores: (1..n_rounds).map(score).collect(),
-        readings: (0..n_rounds).map(reading).collect(),
+        tables: Tables {
+            rounds: (0..n_rounds).map(round).collect(),
+            messages: (0..n_rounds).map(message).collect(),
+            scores: (1..n_rounds).map(score).collect(),
+            readings: (0..n_rounds).map(reading).collect(),
+            privacy: vec![PrivacyRow {
+                mechanism: "none".into(),
+                unit: "edge".into(),
+                releases: 0,
+                epsilon_per_release: f64::INFINITY,
+                delta_per_release: 0.0,
+                epsilon_max_client: f64::INFINITY,
+                epsilon_mean_client: f64::INFINITY,
+                composition: "none".into(),
+                epsilon_claimed: None,
+                delta_total: 1e-5,
+                epsilon_basic: None,
+                epsilon_advanced: None,
+                epsilon_renyi: Some(0.5),
+                epsilon_pld: None,
+                epsilon_total: Some(0.5),
+                accountant: "renyi".to_owned(),
+            }],
+            clients: (0..3)
+                .map(|client| ClientRow {
+                    client,
+                    shard_size: 10,
+                    rounds: 2,
+                    uplink_bytes: 100,
+                    downlink_bytes: 50,
+                    peer_bytes: 0,
+                    compute_s: 0.25,
+                    online_s: 1.0,
+                })
+                .collect(),
+            timing: vec![TimingRow {
+                stage: "simulate".into(),
+                seconds: 1.5,
+                peak_memory_bytes: None,
+                memory_bytes: Some(4096),
+            }],
+            ..Tables::default()
+        },
         readings_after: 1,
-        privacy: vec![PrivacyRow {
-            mechanism: "none".into(),
-            unit: "edge".into(),
-            releases: 0,
-            epsilon_per_release: f64::INFINITY,
-            delta_per_release: 0.0,
-            epsilon_max_client: f64::INFINITY,
-            epsilon_mean_client: f64::INFINITY,
-            composition: "none".into(),
-            epsilon_claimed: None,
-            delta_total: 1e-5,
-            epsilon_basic: None,
-            epsilon_advanced: None,
-            epsilon_renyi: Some(0.5),
-            epsilon_pld: None,
-            epsilon_total: Some(0.5),
-            accountant: "renyi".to_owned(),
-        }],
-        clients: (0..3)
-            .map(|client| ClientRow {
-                client,
-                shard_size: 10,
-                rounds: 2,
-                uplink_bytes: 100,
-                downlink_bytes: 50,
-                peer_bytes: 0,
-                compute_s: 0.25,
-                online_s: 1.0,
-            })
-            .collect(),
         summary: [
             ("payload_bytes".to_owned(), 800.0),
             ("accuracy_final".to_owned(), 1.0 / 3.0),
@@ -156,16 +166,6 @@ pub(crate) fn result(n_rounds: u32) -> RunResult {
                 bytes: vec![1, 2, 3],
             },
         ],
-        absences: Vec::new(),
-        client_scores: Vec::new(),
-        controls: Vec::new(),
-        observations: Vec::new(),
-        timing: vec![TimingRow {
-            stage: "simulate".into(),
-            seconds: 1.5,
-            peak_memory_bytes: None,
-            memory_bytes: Some(4096),
-        }],
         public_facts: BTreeMap::from([("n_clients".to_owned(), 3.into())]),
         trusted: vec!["a set-up".to_owned()],
         notes: vec!["a note".into()],

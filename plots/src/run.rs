@@ -61,7 +61,7 @@ pub(crate) fn figures(run: &RunDir, of_artifacts: Vec<Figure>) -> Vec<Figure> {
     figures.extend(crate::split::figure(run));
     figures.extend(scores::epsilon_by_round(run));
     figures.extend(of_artifacts);
-    let unfinished = format!("The run is not finished; rounds so far: {}.", run.rounds.len());
+    let unfinished = format!("The run is not finished; rounds so far: {}.", run.tables.rounds.len());
     let is_ideal = !has_durations(run);
     for figure in &mut figures {
         if is_ideal && figure.name.starts_with("score-") {
@@ -90,7 +90,7 @@ pub(crate) fn usual(run: &RunDir) -> Vec<String> {
 fn kinds(run: &RunDir) -> Vec<(String, Vec<&MessageRow>)> {
     let mut order: Vec<(&str, &str)> = Vec::new();
     let mut rows: BTreeMap<(&str, &str), Vec<&MessageRow>> = BTreeMap::new();
-    for row in &run.messages {
+    for row in &run.tables.messages {
         let key = (row.phase.as_str(), row.kind.as_str());
         let of_kind = rows.entry(key).or_default();
         if of_kind.is_empty() {
@@ -262,7 +262,7 @@ fn share(share: f64) -> String {
 
 fn cumulative_bytes(run: &RunDir) -> Option<Figure> {
     let mut series = Vec::new();
-    let last = run.messages.iter().map(|row| row.round).max().unwrap_or(0);
+    let last = run.tables.messages.iter().map(|row| row.round).max().unwrap_or(0);
     for (label, rows) in kinds(run) {
         let mut sum = 0.0;
         let mut points = sums(&rows, &bytes);
@@ -283,7 +283,7 @@ fn cumulative_bytes(run: &RunDir) -> Option<Figure> {
             series.push(Series::new(label, Role::Data(series.len()), points));
         }
     }
-    let more_than_one = run.messages.iter().any(|row| row.round != last);
+    let more_than_one = run.tables.messages.iter().any(|row| row.round != last);
     // A sum starts near zero whatever it is; only totals decades apart are worth a logarithmic
     // axis.
     let totals = || {
@@ -322,8 +322,9 @@ fn participation(run: &RunDir) -> Option<Figure> {
     ];
     let mut series = Vec::new();
     for (index, (label, column)) in columns.into_iter().enumerate() {
-        if run.rounds.iter().any(|row| column(row) > 0) {
+        if run.tables.rounds.iter().any(|row| column(row) > 0) {
             let points = run
+                .tables
                 .rounds
                 .iter()
                 .map(|row| (f64::from(row.round), column(row) as f64))
@@ -391,6 +392,6 @@ fn fate(run: &RunDir) -> Option<Figure> {
         references: Vec::new(),
         ..Bars::default()
     };
-    let lost = run.messages.iter().any(|row| row.dropped + row.in_flight > 0);
+    let lost = run.tables.messages.iter().any(|row| row.dropped + row.in_flight > 0);
     lost.then(|| figure("message-fate", "what became of the messages", Panel::Bars(bars)))
 }

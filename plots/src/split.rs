@@ -12,7 +12,7 @@ const MOST_LABELS: usize = 24;
 /// The figure of a run that says how its data are shared out.
 pub(crate) fn figure(run: &RunDir) -> Option<Figure> {
     let division = run.manifest.division.as_ref()?;
-    let split = split(&run.partition, &division.of)?;
+    let split = split(&run.tables.partition, &division.of)?;
     let mut notes: Vec<String> = cut(division).map(|cut| format!("{cut}.")).into_iter().collect();
     for (n, said) in [
         (division.shared_items, "with several clients"),

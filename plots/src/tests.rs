@@ -12,7 +12,7 @@ use crate::{Drawing, Look};
 use crate::{PlotError, draw, draw_run, draw_sweep};
 use folkmoot_metrics::figures::Figures;
 use folkmoot_metrics::run_dir::Manifest;
-use folkmoot_metrics::{RunDir, RunResult, RunWriter, SweepDir, SweepWriter};
+use folkmoot_metrics::{RunDir, RunResult, RunWriter, SweepDir, SweepWriter, Tables};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -53,18 +53,8 @@ fn run_of(result: &RunResult, finished: bool) -> RunDir {
             finished,
             ..synthetic::manifest("a run", 1)
         },
-        rounds: result.rounds,
-        messages: result.messages,
-        scores: result.scores,
-        readings: result.readings,
-        privacy: result.privacy,
-        absences: Vec::new(),
-        partition: Vec::new(),
-        client_scores: result.client_scores,
-        controls: result.controls,
-        clients: result.clients,
+        tables: result.tables,
         summary: result.summary,
-        timing: result.timing,
         artifacts: Vec::new(),
     }
 }
@@ -298,15 +288,16 @@ fn absent_data_and_zeros_give_no_figure() {
 fn scores_that_are_no_numbers_are_gaps() {
     let mut result = synthetic::averaging(20);
     result
+        .tables
         .scores
         .retain(|row| row.split == "test" && row.metric == "accuracy");
-    for row in result.scores.iter_mut().filter(|row| row.round % 4 == 0) {
+    for row in result.tables.scores.iter_mut().filter(|row| row.round % 4 == 0) {
         row.value = if row.round % 8 == 0 { f64::NAN } else { f64::INFINITY };
     }
     let figures = crate::run::figures(&run_of(&result, true), Vec::new());
     assert!(stems(&figures).contains(&"score-accuracy-by-round"));
     figures.iter().for_each(assert_legible);
-    result.scores.iter_mut().for_each(|row| row.value = f64::NAN);
+    result.tables.scores.iter_mut().for_each(|row| row.value = f64::NAN);
     let figures = crate::run::figures(&run_of(&result, true), Vec::new());
     assert!(!stems(&figures).iter().any(|name| name.starts_with("score")));
 }
@@ -316,7 +307,8 @@ fn an_unfinished_run_is_drawn_with_a_note() {
     let temp = TempDir::new();
     let (dir, result) = (temp.join("run"), synthetic::walks());
     let mut run = RunWriter::create(&dir, "s", synthetic::manifest("walks", 1)).unwrap();
-    run.save_progress(&result.rounds[..3], &result.messages, &[]).unwrap();
+    run.save_progress(&result.tables.rounds[..3], &result.tables.messages, &[])
+        .unwrap();
     drop(run);
     let files = draw_run(&dir, &Figures::default(), &Drawing::all()).unwrap();
     assert!(names(&files).contains(&"messages-by-round.svg".to_owned()));
@@ -571,7 +563,10 @@ fn a_hundred_kinds_are_cut_with_a_note() {
     let kinds = (0..100)
         .map(|kind| synthetic::message("p", &format!("kind {kind}"), 0, folkmoot_metrics::Direction::Peer, 5, 8));
     let result = RunResult {
-        messages: kinds.collect(),
+        tables: Tables {
+            messages: kinds.collect(),
+            ..Tables::default()
+        },
         ..RunResult::default()
     };
     for figure in crate::run::figures(&run_of(&result, true), Vec::new()) {

@@ -241,7 +241,7 @@ fn by_arm(both: [&SweepDir; 2]) -> Table {
 
 /// What both have sent of each kind.
 fn messages(both: [&RunDir; 2]) -> Option<Table> {
-    let sums = both.map(|run| totals(&run.messages));
+    let sums = both.map(|run| totals(&run.tables.messages));
     let key = |row: &MessageRow| (row.phase.clone(), row.kind.clone(), row.direction);
     let mut kinds: Vec<(String, String, Direction)> = Vec::new();
     for row in sums.iter().flatten() {

@@ -322,7 +322,7 @@ pub(crate) fn data(run: &RunDir, known: &Figures) -> Result<Vec<Block>, PlotErro
             .map(|division| Block::Facts(facts(run, division))),
     );
     blocks.extend(partition(run, known)?.map(Block::Picture));
-    blocks.extend(clients(&run.clients, lasts).into_iter().map(Block::Table));
+    blocks.extend(clients(&run.tables.clients, lasts).into_iter().map(Block::Table));
     Ok(blocks)
 }
 

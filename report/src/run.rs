@@ -22,7 +22,7 @@ pub(crate) fn page(run: &RunDir, known: &Figures) -> Result<Page, ReportError> {
     page.add("warnings", "Warnings", warnings(&manifest.warnings));
     let figures = parts::figures(run, known)?.into_iter().map(Block::Picture);
     page.add("figures", "Figures", figures.collect());
-    let messages = parts::messages(&[], &vec![(Vec::new(), run.messages.as_slice())]);
+    let messages = parts::messages(&[], &vec![(Vec::new(), run.tables.messages.as_slice())]);
     page.add("messages", "Messages", messages.into_iter().map(Block::Table).collect());
     page.add("privacy", "Privacy", privacy(run));
     page.add("data", "Data and clients", parts::data(run, known)?);
@@ -50,7 +50,7 @@ pub(crate) fn about(run: &RunDir) -> String {
     let n_clients = manifest
         .division
         .as_ref()
-        .map_or(run.clients.len() as u64, |division| division.clients);
+        .map_or(run.tables.clients.len() as u64, |division| division.clients);
     let clients = match n_clients {
         0 => String::new(),
         n => format!("{} clients on ", count(n)),
@@ -58,7 +58,7 @@ pub(crate) fn about(run: &RunDir) -> String {
     let virtual_s = run
         .summary
         .get("virtual_s")
-        .or(run.rounds.last().map(|row| &row.virtual_s));
+        .or(run.tables.rounds.last().map(|row| &row.virtual_s));
     let time = match virtual_s {
         Some(seconds) if has_durations(*seconds) => format!(" in {} s of virtual time", digits(*seconds)),
         _ => String::new(),
@@ -66,7 +66,7 @@ pub(crate) fn about(run: &RunDir) -> String {
     format!(
         "{clients}{}, {} rounds{time}, seed {}.",
         data.join(", "),
-        count(run.rounds.len() as u64),
+        count(run.tables.rounds.len() as u64),
         manifest.seed
     )
 }
@@ -77,7 +77,7 @@ pub(crate) fn badges(run: &RunDir) -> Vec<String> {
     if !run.manifest.finished {
         badges.push(format!(
             "Not finished: {} rounds so far",
-            count(run.rounds.len() as u64)
+            count(run.tables.rounds.len() as u64)
         ));
     }
     if run.manifest.dry_run {
@@ -98,9 +98,9 @@ pub(crate) fn warnings(warnings: &[String]) -> Vec<Block> {
 
 /// Claimed beside spent, and what attackers have reached.
 fn privacy(run: &RunDir) -> Vec<Block> {
-    let spent = match parts::unprotected(run.privacy.iter()) {
+    let spent = match parts::unprotected(run.tables.privacy.iter()) {
         Some(said) => Some(Block::Text(said)),
-        None => parts::privacy(&[], &vec![(Vec::new(), run.privacy.as_slice())]).map(Block::Table),
+        None => parts::privacy(&[], &vec![(Vec::new(), run.tables.privacy.as_slice())]).map(Block::Table),
     };
     let numbers = run.numbers();
     let row = |name: &String| {

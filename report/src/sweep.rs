@@ -280,7 +280,7 @@ fn of_first(arms: &[Arm<'_>], runs: &[(&[String], RunDir)]) -> String {
 fn messages(arms: &[Arm<'_>], axes: &[&str], runs: &[(&[String], RunDir)]) -> Vec<Block> {
     let of_arms = runs
         .iter()
-        .map(|(values, run)| (values.to_vec(), run.messages.as_slice()))
+        .map(|(values, run)| (values.to_vec(), run.tables.messages.as_slice()))
         .collect();
     let table = parts::messages(axes, &of_arms);
     let told = table.map(|mut table| {
@@ -293,10 +293,10 @@ fn messages(arms: &[Arm<'_>], axes: &[&str], runs: &[(&[String], RunDir)]) -> Ve
 fn privacy(sweep: &SweepDir, arms: &[Arm<'_>], axes: &[&str], runs: &[(&[String], RunDir)]) -> Vec<Block> {
     let of_arms = runs
         .iter()
-        .map(|(values, run)| (values.to_vec(), run.privacy.as_slice()))
+        .map(|(values, run)| (values.to_vec(), run.tables.privacy.as_slice()))
         .collect();
     let mut blocks = Vec::new();
-    if let Some(said) = parts::unprotected(runs.iter().flat_map(|(_, run)| &run.privacy)) {
+    if let Some(said) = parts::unprotected(runs.iter().flat_map(|(_, run)| &run.tables.privacy)) {
         blocks.push(Block::Text(said));
     } else if let Some(mut table) = parts::privacy(axes, &of_arms) {
         table.notes.push(of_first(arms, runs));

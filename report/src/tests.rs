@@ -57,8 +57,16 @@ fn result(text: &str) -> (Manifest, RunResult) {
         (format!("accuracy[{text}=3]"), 0.8),
     ]);
     result.terms = term::meanings(&terms, None, result.summary.keys().map(String::as_str));
-    result.messages.iter_mut().for_each(|row| row.kind.push_str(text));
-    result.privacy.iter_mut().for_each(|row| row.mechanism.push_str(text));
+    result
+        .tables
+        .messages
+        .iter_mut()
+        .for_each(|row| row.kind.push_str(text));
+    result
+        .tables
+        .privacy
+        .iter_mut()
+        .for_each(|row| row.mechanism.push_str(text));
     result.warnings = vec![text.to_owned()];
     result.notes = vec![text.to_owned()];
     let manifest = Manifest {
@@ -246,7 +254,7 @@ fn many_clients_are_summed_up_and_what_is_left_out_is_said() {
         compute_s: 0.0,
         online_s: 1.0,
     };
-    result.clients = (0..50_000).map(client).collect();
+    result.tables.clients = (0..50_000).map(client).collect();
     result
         .summary
         .extend((0..500).map(|n| (format!("number_{n:03}"), f64::from(n))));
@@ -263,11 +271,11 @@ fn a_run_that_is_not_finished_says_so() {
     let temp = TempDir::new();
     let (manifest, result) = result("plain");
     let mut run = RunWriter::create(&temp.join("run"), "()", manifest).unwrap();
-    run.save_progress(&result.rounds, &result.messages, &result.scores)
+    run.save_progress(&result.tables.rounds, &result.tables.messages, &result.tables.scores)
         .unwrap();
     drop(run);
     let page = report(&temp.join("run"), &Figures::default()).unwrap();
-    assert!(page.contains(&format!("Not finished: {} rounds so far", result.rounds.len())));
+    assert!(page.contains(&format!("Not finished: {} rounds so far", result.tables.rounds.len())));
 }
 
 #[test]

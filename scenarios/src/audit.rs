@@ -400,7 +400,7 @@ impl Wanted {
                 // data, beside what was measured.
                 if run.manifest.dry_run {
                     let name = |row: &ControlRow| MetricKey::of(&row.metric).against(&row.control).to_string();
-                    let controls = run.controls.iter().map(name);
+                    let controls = run.tables.controls.iter().map(name);
                     let controls: BTreeSet<String> = controls.collect();
                     let values = values.filter(|(metric, _)| controls.contains(metric));
                     evidence.add_controls(key, run.manifest.seed, values.collect());

@@ -220,7 +220,7 @@ impl Measure {
             return run.summary.get(&self.metric).copied();
         };
         let (_, of_row) = PRIVACY_COLUMNS.iter().find(|(name, _)| *name == column)?;
-        of_row(run.privacy.iter().find(|row| row.mechanism == mechanism)?)
+        of_row(run.tables.privacy.iter().find(|row| row.mechanism == mechanism)?)
     }
 }
 

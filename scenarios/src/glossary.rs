@@ -5,15 +5,12 @@ use crate::registry::Registry;
 use crate::summary::TERMS;
 use crate::text::suggest;
 use folkmoot_engine::prelude::*;
+use folkmoot_metrics::Tables;
 use folkmoot_metrics::figures::is_called;
 use folkmoot_metrics::key::{MetricKey, PREFIXES, base};
-use folkmoot_metrics::records::{
-    AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, ObservationRow, PartitionRow, PrivacyRow,
-    ReadingRow, RoundRow,
-};
 use folkmoot_metrics::run_dir::ARTIFACTS;
 use folkmoot_metrics::sweep_dir::{POINTS, POINTS_COLUMNS};
-use folkmoot_metrics::table::{Column, Row, TimingRow};
+use folkmoot_metrics::table::Column;
 use folkmoot_metrics::term::{Answering, find};
 use folkmoot_metrics::trace::{self, TRACE};
 
@@ -136,27 +133,13 @@ pub fn look_up(name: &str, registry: &Registry) -> Vec<Word> {
 /// The tables of run and sweep directories by their paths there, each with its columns; `*` stands
 /// for a metric.
 pub fn tables(registry: &Registry) -> Vec<(String, Vec<Column>)> {
-    fn table<R: Row>() -> (String, Vec<Column>) {
-        (R::FILE.to_owned(), R::columns())
-    }
-    let of_run = [
-        table::<RoundRow>(),
-        table::<MessageRow>(),
-        table::<ScoreRow>(),
-        table::<ReadingRow>(),
-        table::<PrivacyRow>(),
-        table::<ClientRow>(),
-        table::<AbsenceRow>(),
-        table::<PartitionRow>(),
-        table::<ClientScoreRow>(),
-        table::<ControlRow>(),
-        table::<ObservationRow>(),
-        table::<TimingRow>(),
-    ];
+    let of_run = Tables::ALL
+        .iter()
+        .map(|table| (table.file.to_owned(), (table.columns)()));
     let artifacts = registry.artifact_tables().iter();
     let artifacts = artifacts.map(|table| (format!("{ARTIFACTS}/{}", table.file), table.columns.to_vec()));
     let points = (POINTS.to_owned(), POINTS_COLUMNS.to_vec());
-    of_run.into_iter().chain(artifacts).chain([points]).collect()
+    of_run.chain(artifacts).chain([points]).collect()
 }
 
 /// What is wrong with the name of a score that is to be reached; `None` if one of the strategies

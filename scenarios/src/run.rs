@@ -310,8 +310,9 @@ pub fn play(
         peak_memory_bytes: None,
         memory_bytes: Some(*bytes),
     });
-    let held: Vec<TimingRow> = held.collect();
-    let observations = observations(scenario, &finished.outcome.counters);
+    let mut tables = finished.outcome.tables;
+    tables.observations = observations(scenario, &finished.outcome.counters);
+    tables.timing = watcher.timing().into_iter().chain(held).collect();
     let warnings: Vec<String> = std::mem::take(&mut summary.warnings)
         .into_iter()
         .chain(unsaved.warning())
@@ -325,12 +326,7 @@ pub fn play(
         .collect();
     let hashed = summary.numbers.clone();
     complete(
-        (
-            division.as_ref(),
-            &finished.outcome.client_scores,
-            &finished.outcome.controls,
-            &finished.outcome.privacy,
-        ),
+        (division.as_ref(), &tables),
         &mut summary.numbers,
         &mut summary.units,
         &mut summary.terms,
@@ -338,33 +334,24 @@ pub fn play(
     let unhashed = summary.numbers.keys().filter(|name| !hashed.contains_key(*name));
     let result = RunResult {
         unhashed: unhashed.cloned().collect(),
-        rounds: finished.outcome.rounds,
-        messages: finished.outcome.messages.clone(),
-        scores: finished.outcome.scores,
-        readings: finished.outcome.readings,
         readings_after: finished.outcome.readings_after,
-        privacy: finished.outcome.privacy,
-        clients: finished.outcome.clients,
-        absences: finished.outcome.absences,
         summary: summary.numbers.clone(),
         units: summary.units.clone(),
         terms: summary.terms.clone(),
         artifacts: finished.outcome.artifacts,
-        client_scores: finished.outcome.client_scores,
-        controls: finished.outcome.controls,
-        observations,
-        timing: watcher.timing().into_iter().chain(held).collect(),
+        tables,
         public_facts: finished.public_facts,
         trusted: finished.trusted.into_iter().map(str::to_owned).collect(),
         warnings: warnings.clone(),
         notes: notes.clone(),
     };
+    let messages = result.tables.messages.clone();
     let fingerprint = writer.finish(result).map_err(Failure::Write)?;
     Ok(Some(Report {
         summary: summary.numbers,
         units: summary.units,
         terms: summary.terms,
-        messages: finished.outcome.messages,
+        messages,
         fingerprint,
         warnings,
         notes,

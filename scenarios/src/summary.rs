@@ -29,8 +29,8 @@ pub fn summarise(finished: &Finished, strategy: &Runnable, terms: &[Term], targe
     let (mut sheet, total) = (Sheet::new(), outcome.ledger.total());
     sheet.number("virtual_s", outcome.end.as_secs());
     let counts = [
-        ("rounds", outcome.rounds.len() as u64),
-        ("late_results", outcome.rounds.iter().map(|row| row.late).sum()),
+        ("rounds", outcome.tables.rounds.len() as u64),
+        ("late_results", outcome.tables.rounds.iter().map(|row| row.late).sum()),
         ("handled_events", outcome.handled),
         ("messages_sent", total.sent),
         ("messages_delivered", total.delivered),
@@ -62,7 +62,7 @@ pub fn summarise(finished: &Finished, strategy: &Runnable, terms: &[Term], targe
     }
     let curves = match targets {
         [] => Vec::new(),
-        _ => curves_of(&outcome.scores, &outcome.messages),
+        _ => curves_of(&outcome.tables.scores, &outcome.tables.messages),
     };
     for target in targets {
         target.conclude(&curves, &mut sheet);
@@ -80,8 +80,13 @@ pub fn summarise(finished: &Finished, strategy: &Runnable, terms: &[Term], targe
     }
     let numbers = sheet.take_summary().into_iter().chain(outcome.summary.iter().cloned());
     let numbers: BTreeMap<String, f64> = numbers.collect();
-    let readings = outcome.readings.iter().map(|row| row.metric.as_str());
-    let scores = outcome.scores.iter().map(|row| row.metric.as_str()).chain(readings);
+    let readings = outcome.tables.readings.iter().map(|row| row.metric.as_str());
+    let scores = outcome
+        .tables
+        .scores
+        .iter()
+        .map(|row| row.metric.as_str())
+        .chain(readings);
     let names = || numbers.keys().map(|name| base(name)).chain(scores.clone());
     // A strategy that has terms says a unit there, and one without where it writes a number down.
     let mut units = outcome.units.clone();

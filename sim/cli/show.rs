@@ -53,7 +53,7 @@ pub(crate) fn show_dir(program: &Program, dir: &Path, baseline: Option<&str>) ->
         run.manifest.name,
         run.manifest.seed,
         run.manifest.command,
-        text::messages(&run.messages),
+        text::messages(&run.tables.messages),
         text::summary(&run.summary)
     ))
 }

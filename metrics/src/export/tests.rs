@@ -1,6 +1,7 @@
 use super::*;
 use crate::run_dir::{RunResult, RunWriter, SCENARIO, to_json, write_whole};
 use crate::sweep_dir::{Axis, SweepManifest};
+use crate::tables::Tables;
 use crate::testing::{TempDir, manifest, result};
 
 /// A sweep over two values and two seeds, whose last point is missing.
@@ -48,7 +49,10 @@ fn a_run_has_no_axes() {
     let temp = TempDir::new();
     let path = temp.path().join("run");
     let nothing = RunResult {
-        scores: Vec::new(),
+        tables: Tables {
+            scores: Vec::new(),
+            ..result(2).tables
+        },
         ..result(2)
     };
     let writer = RunWriter::create(&path, "()", manifest()).unwrap();

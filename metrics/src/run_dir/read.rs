@@ -4,11 +4,9 @@ use super::canonical::with_readings;
 use super::error::ReadError;
 use super::manifest::{Division, Manifest, decode_summary, fingerprint, from_json, hashed_summary};
 use super::{ARTIFACTS, MANIFEST, SCENARIO, SUMMARY};
-use crate::records::{
-    AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, PartitionRow, PrivacyRow, ReadingRow, RoundRow,
-    ScoreRow,
-};
-use crate::table::{Row, TimingRow, decode};
+use crate::records::{PartitionRow, ReadingRow, ScoreRow};
+use crate::table::{Row, decode};
+use crate::tables::{Part, Tables};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -23,31 +21,11 @@ pub struct RunDir {
     pub scenario: String,
     /// `manifest.json`.
     pub manifest: Manifest,
-    /// `rounds.csv`.
-    pub rounds: Vec<RoundRow>,
-    /// `messages.csv`.
-    pub messages: Vec<MessageRow>,
-    /// `scores.csv`.
-    pub scores: Vec<ScoreRow>,
-    /// `readings.csv`; where an earlier version made the run, what is such of `scores.csv`.
-    pub readings: Vec<ReadingRow>,
-    /// `privacy.csv`.
-    pub privacy: Vec<PrivacyRow>,
-    /// `clients.csv`.
-    pub clients: Vec<ClientRow>,
-    /// `absences.csv`; empty where everybody was always there.
-    pub absences: Vec<AbsenceRow>,
-    /// `partition.csv`; empty where an earlier version made the run.
-    pub partition: Vec<PartitionRow>,
-    /// `client_scores.csv`; empty where clients are not scored one by one, or an earlier version
-    /// made the run.
-    pub client_scores: Vec<ClientScoreRow>,
-    /// `controls.csv`; empty where there are none, or an earlier version made the run.
-    pub controls: Vec<ControlRow>,
+    /// Tables that are missing are empty; of `readings`, what an earlier version wrote among the
+    /// scores is there.
+    pub tables: Tables,
     /// `summary.json`.
     pub summary: BTreeMap<String, f64>,
-    /// `timing.csv`.
-    pub timing: Vec<TimingRow>,
     /// The paths below `artifacts/`, sorted, with `/` between their parts.
     pub artifacts: Vec<String>,
 }
@@ -63,23 +41,13 @@ impl RunDir {
     /// blame.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let manifest = read_manifest(path)?;
-        let partial = !manifest.finished;
         let summary = path.join(SUMMARY);
-        let (scores, readings) = read_scores(path, partial)?;
+        let mut tables = Tables::read(path, manifest.finished)?;
+        readings_apart(&mut tables.scores, &mut tables.readings);
         Ok(RunDir {
             scenario: String::from_utf8_lossy(&read_bytes(&path.join(SCENARIO))?).into_owned(),
-            rounds: read_table(path, partial)?,
-            messages: read_table(path, partial)?,
-            scores,
-            readings,
-            privacy: read_table(path, partial)?,
-            clients: read_table(path, partial)?,
-            absences: read_table(path, true)?,
-            partition: read_table(path, true)?,
-            client_scores: read_table(path, true)?,
-            controls: read_table(path, true)?,
-            timing: read_table(path, partial)?,
-            summary: match read_optional(&summary, partial)? {
+            tables,
+            summary: match read_optional(&summary, !manifest.finished)? {
                 Some(bytes) => decode_summary(&summary, &bytes)?,
                 None => BTreeMap::new(),
             },
@@ -128,18 +96,12 @@ impl RunDir {
 
 /// The names of the files that make up a run's result, in the fingerprint's order.
 pub(crate) fn result_files(dir: &Path) -> Result<Vec<String>, ReadError> {
-    let tables = [
-        RoundRow::FILE,
-        MessageRow::FILE,
-        ScoreRow::FILE,
-        PrivacyRow::FILE,
-        ClientRow::FILE,
-        SUMMARY,
-    ];
+    let tables = Tables::ALL.iter().filter(|table| table.part == Part::Result);
+    let tables = tables.map(|table| table.file).chain([SUMMARY]);
     let artifacts = list_artifacts(dir)?
         .into_iter()
         .map(|name| format!("{ARTIFACTS}/{name}"));
-    Ok(tables.into_iter().map(str::to_owned).chain(artifacts).collect())
+    Ok(tables.map(str::to_owned).chain(artifacts).collect())
 }
 
 /// `manifest.json` of the run directory `dir`.
@@ -219,18 +181,21 @@ pub fn read_table<R: Row>(dir: &Path, may_lack: bool) -> Result<Vec<R>, ReadErro
 ///
 /// When a table is damaged, or that of the scores is missing and `may_lack` does not allow that.
 pub(crate) fn read_scores(dir: &Path, may_lack: bool) -> Result<(Vec<ScoreRow>, Vec<ReadingRow>), ReadError> {
-    let (scores, mut readings) = (read_table(dir, may_lack)?, read_table(dir, true)?);
-    let (among, scores): (Vec<ScoreRow>, _) = scores
-        .into_iter()
-        .partition(|row: &ScoreRow| ReadingRow::split(&row.metric) == Some(&row.split));
-    readings.extend(among.into_iter().map(|row| ReadingRow {
+    let (mut scores, mut readings) = (read_table(dir, may_lack)?, read_table(dir, true)?);
+    readings_apart(&mut scores, &mut readings);
+    Ok((scores, readings))
+}
+
+/// Moves readings that an earlier version wrote among the scores to where they belong.
+fn readings_apart(scores: &mut Vec<ScoreRow>, readings: &mut Vec<ReadingRow>) {
+    let among = scores.extract_if(.., |row| ReadingRow::split(&row.metric) == Some(&row.split));
+    readings.extend(among.map(|row| ReadingRow {
         round: row.round,
         virtual_s: row.virtual_s,
         metric: row.metric,
         value: row.value,
         n: row.n,
     }));
-    Ok((scores, readings))
 }
 
 /// The paths below `artifacts/`, sorted bytewise.

@@ -9,11 +9,9 @@ use super::read::{RunDir, read_manifest};
 use super::{ARTIFACTS, CHECKPOINT, FAILED_JOBS, MANIFEST, PROGRAM, SCENARIO, SUMMARY};
 use crate::ledger::Kind;
 use crate::metric::Unit;
-use crate::records::{
-    AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, ObservationRow, PartitionRow, PrivacyRow,
-    ReadingRow, RoundRow, ScoreRow,
-};
-use crate::table::{Row, TimingRow, encode};
+use crate::records::{MessageRow, PartitionRow, RoundRow, ScoreRow};
+use crate::table::{Row, encode};
+use crate::tables::{Part, RunTable, Tables};
 use crate::term::Meaning;
 use crate::trace::{About, Event, Followed, Mark, TRACE, TraceFile};
 use serde::{Deserialize, Serialize};
@@ -33,36 +31,15 @@ pub struct Artifact {
 /// All that a finished run leaves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunResult {
-    /// `rounds.csv`.
-    pub rounds: Vec<RoundRow>,
-    /// `messages.csv`.
-    pub messages: Vec<MessageRow>,
-    /// `scores.csv`.
-    pub scores: Vec<ScoreRow>,
-    /// `readings.csv`, written only if there are any.
-    pub readings: Vec<ReadingRow>,
+    /// Without `partition`, which [`RunWriter::save_partition`] writes before the run.
+    pub tables: Tables,
     pub readings_after: u64,
-    /// `privacy.csv`.
-    pub privacy: Vec<PrivacyRow>,
-    /// `clients.csv`.
-    pub clients: Vec<ClientRow>,
-    /// `absences.csv`, written only if there are any, and no part of the fingerprint.
-    pub absences: Vec<AbsenceRow>,
     /// `summary.json`: names in lower case, units last; `metric@label` is a reference for `metric`.
     pub summary: BTreeMap<String, f64>,
     /// The names of the summary that are no part of the fingerprint, for the manifest.
     pub unhashed: Vec<String>,
     /// Files below `artifacts/`, in any order.
     pub artifacts: Vec<Artifact>,
-    /// `client_scores.csv`, written only if there are any, and no part of the fingerprint.
-    pub client_scores: Vec<ClientScoreRow>,
-    /// `controls.csv`, written only if there are any, and no part of the fingerprint.
-    pub controls: Vec<ControlRow>,
-    /// `observations.csv`, written only if there are any, and no part of the fingerprint: watching
-    /// a run more closely does not make it another run.
-    pub observations: Vec<ObservationRow>,
-    /// `timing.csv`.
-    pub timing: Vec<TimingRow>,
     pub public_facts: BTreeMap<String, serde_json::Value>,
     pub units: BTreeMap<String, Unit>,
     pub terms: BTreeMap<String, Meaning>,
@@ -340,7 +317,7 @@ impl RunWriter {
     /// finished round is on the disk, and is removed otherwise.
     pub fn finish(mut self, result: &RunResult) -> Result<String, WriteError> {
         // First of all, so that not even a bug of the strategy costs the rounds.
-        self.save_progress(&result.rounds, &result.messages, &result.scores)?;
+        self.save_progress(&result.tables.rounds, &result.tables.messages, &result.tables.scores)?;
         let mut artifacts: Vec<(String, Vec<u8>)> = Vec::with_capacity(result.artifacts.len());
         for artifact in &result.artifacts {
             check_name(&artifact.path)?;
@@ -353,48 +330,26 @@ impl RunWriter {
                 rule: "must be given once, got it twice",
             });
         }
-        let mut files: Vec<(String, Vec<u8>)> = [
-            table(&result.rounds),
-            table(&result.messages),
-            table(&result.scores),
-            table(&result.privacy),
-            table(&result.clients),
-            (SUMMARY, encode_summary(&result.summary)),
-        ]
-        .map(|(name, bytes)| (name.to_owned(), bytes))
-        .into();
+        let (hashed, beside): (Vec<_>, Vec<_>) = result
+            .tables
+            .files()
+            .into_iter()
+            .partition(|(table, _)| table.part == Part::Result);
+        let named = |(table, bytes): (RunTable, Vec<u8>)| (table.file.to_owned(), bytes);
+        let mut files: Vec<(String, Vec<u8>)> = hashed.into_iter().map(named).collect();
+        files.push((SUMMARY.to_owned(), encode_summary(&result.summary)));
         files.append(&mut artifacts);
-        let mut hashed = result.summary.clone();
-        hashed.retain(|name, _| !result.unhashed.contains(name));
-        let hashed = encode_summary(&hashed);
-        let readings = table(&result.readings).1;
-        let scores = with_readings(table(&result.scores).1, &readings, result.readings_after);
+        let mut summary = result.summary.clone();
+        summary.retain(|name, _| !result.unhashed.contains(name));
+        let summary = encode_summary(&summary);
+        let tables = &result.tables;
+        let scores = with_readings(encode(&tables.scores), &encode(&tables.readings), result.readings_after);
         let print = fingerprint(files.iter().map(|(name, bytes)| match name.as_str() {
-            SUMMARY => (SUMMARY, hashed.as_slice()),
+            SUMMARY => (SUMMARY, summary.as_slice()),
             ScoreRow::FILE => (ScoreRow::FILE, scores.as_slice()),
             name => (name, bytes.as_slice()),
         }));
-        let (name, bytes) = table(&result.timing);
-        files.push((name.to_owned(), bytes));
-        if !result.readings.is_empty() {
-            files.push((ReadingRow::FILE.to_owned(), readings));
-        }
-        if !result.absences.is_empty() {
-            let (name, bytes) = table(&result.absences);
-            files.push((name.to_owned(), bytes));
-        }
-        if !result.client_scores.is_empty() {
-            let (name, bytes) = table(&result.client_scores);
-            files.push((name.to_owned(), bytes));
-        }
-        if !result.controls.is_empty() {
-            let (name, bytes) = table(&result.controls);
-            files.push((name.to_owned(), bytes));
-        }
-        if !result.observations.is_empty() {
-            let (name, bytes) = table(&result.observations);
-            files.push((name.to_owned(), bytes));
-        }
+        files.extend(beside.into_iter().map(named));
         files.retain(|(name, _)| !self.saved.contains_key(name.as_str()));
         self.commit(files)?;
         if let Some(trace) = self.trace.take() {

@@ -2,6 +2,7 @@ use super::super::disk::write_whole;
 use super::super::writer::{Record, Writer};
 use super::*;
 use crate::compare::compare;
+use crate::records::ReadingRow;
 use crate::run_dir::{Checkpoint, CheckpointError, ReadError};
 use crate::testing::{TempDir, manifest, result, round};
 use std::io;
@@ -78,12 +79,18 @@ fn a_finished_run_reads_back_as_written() {
     assert!(back.manifest.finished);
     assert_eq!(back.manifest.notes, ["a note"]);
     assert_eq!(back.scenario, "Scenario()\n");
-    assert_eq!((&back.rounds, &back.messages), (&written.rounds, &written.messages));
-    assert_eq!((&back.scores, &back.privacy), (&written.scores, &written.privacy));
-    assert_eq!(back.readings, written.readings);
     assert_eq!(
-        (&back.clients, &back.summary, &back.timing),
-        (&written.clients, &written.summary, &written.timing)
+        (&back.tables.rounds, &back.tables.messages),
+        (&written.tables.rounds, &written.tables.messages)
+    );
+    assert_eq!(
+        (&back.tables.scores, &back.tables.privacy),
+        (&written.tables.scores, &written.tables.privacy)
+    );
+    assert_eq!(back.tables.readings, written.tables.readings);
+    assert_eq!(
+        (&back.tables.clients, &back.summary, &back.tables.timing),
+        (&written.tables.clients, &written.summary, &written.tables.timing)
     );
     assert_eq!(back.artifacts, ["embeddings/last.npy", "tree.json"]);
     assert_eq!(back.artifact("embeddings/last.npy").unwrap(), [1, 2, 3]);
@@ -102,8 +109,8 @@ fn a_run_whose_readings_stand_among_its_scores_is_the_same_run() {
         value: row.value,
         n: row.n,
     };
-    let readings: Vec<ScoreRow> = among.readings.drain(..).map(score).collect();
-    among.scores.splice(1..1, readings);
+    let readings: Vec<ScoreRow> = among.tables.readings.drain(..).map(score).collect();
+    among.tables.scores.splice(1..1, readings);
     among.readings_after = 0;
     let finish = |dir: &Path, result: &RunResult| {
         let run = RunWriter::create(dir, "s", manifest()).unwrap();
@@ -113,12 +120,12 @@ fn a_run_whose_readings_stand_among_its_scores_is_the_same_run() {
     assert!(new.join("readings.csv").exists() && !old.join("readings.csv").exists());
     let read = RunDir::open(&old).unwrap();
     assert_eq!(
-        (read.scores, read.readings),
-        (written.scores.clone(), written.readings.clone())
+        (read.tables.scores, read.tables.readings),
+        (written.tables.scores.clone(), written.tables.readings.clone())
     );
     assert_eq!(compare(&new, &old).unwrap(), None);
     // The test can fail: a reading counts.
-    among.scores[1].value = 0.5;
+    among.tables.scores[1].value = 0.5;
     let other = temp.path().join("other");
     assert_ne!(finish(&other, &among), finish(&temp.path().join("again"), &written));
     let found = compare(&new, &other).unwrap().unwrap().to_string();
@@ -137,9 +144,9 @@ fn equal_results_have_equal_fingerprints_whatever_the_timing() {
             .unwrap()
     };
     let first = print("a", &|_| ());
-    assert_eq!(first, print("b", &|result| result.timing[0].seconds = 9.0));
+    assert_eq!(first, print("b", &|result| result.tables.timing[0].seconds = 9.0));
     assert_eq!(first, print("c", &|result| result.artifacts.reverse()));
-    assert_ne!(first, print("d", &|result| result.messages[0].sent += 1));
+    assert_ne!(first, print("d", &|result| result.tables.messages[0].sent += 1));
     assert_ne!(first, print("e", &|result| result.artifacts[0].bytes.push(0)));
 }
 
@@ -189,7 +196,7 @@ fn a_run_given_up_later_keeps_its_finished_rounds() {
     drop(run);
     let back = RunDir::open(&dir).unwrap();
     assert!(!back.manifest.finished);
-    assert_eq!((back.rounds, back.clients), (vec![round(0)], vec![]));
+    assert_eq!((back.tables.rounds, back.tables.clients), (vec![round(0)], vec![]));
     let run = RunWriter::resume(&dir).unwrap();
     run.finish(&result(2)).unwrap();
     assert!(matches!(RunWriter::resume(&dir), Err(WriteError::Finished { .. })));
@@ -217,7 +224,7 @@ fn no_failing_step_leaves_half_a_file() {
         let dir = temp.path().join("run");
         let (disk, left) = Failing::after(steps);
         let outcome = RunWriter::create_on(disk, &dir, "scenario", manifest()).and_then(|mut run| {
-            run.save_progress(&whole.rounds[..1], &whole.messages[..1], &[])?;
+            run.save_progress(&whole.tables.rounds[..1], &whole.tables.messages[..1], &[])?;
             run.finish(&whole)
         });
         let Err(error) = outcome else {
@@ -239,9 +246,9 @@ fn no_failing_step_leaves_half_a_file() {
             tree(&dir)
         );
         let back = RunDir::open(&dir).unwrap();
-        assert!(!back.manifest.finished && !back.rounds.is_empty());
-        assert!(back.rounds == whole.rounds || back.rounds == whole.rounds[..1]);
-        assert!(back.clients.is_empty() || back.clients == whole.clients);
+        assert!(!back.manifest.finished && !back.tables.rounds.is_empty());
+        assert!(back.tables.rounds == whole.tables.rounds || back.tables.rounds == whole.tables.rounds[..1]);
+        assert!(back.tables.clients.is_empty() || back.tables.clients == whole.tables.clients);
         assert!(back.summary.is_empty() || back.summary == whole.summary);
     }
     assert!(n_failures > 20);
@@ -280,7 +287,7 @@ fn the_writer_thread_writes_what_the_writer_would() {
         .unwrap();
     let run = RunWriter::create(&temp.path().join("b"), "s", manifest()).unwrap();
     let mut writer = Writer::spawn(run).unwrap();
-    for row in result(4).rounds {
+    for row in result(4).tables.rounds {
         writer.send(Record::Round(row)).unwrap();
         writer.send(Record::Save).unwrap();
     }
@@ -387,7 +394,7 @@ fn artifact_names_stay_inside_the_directory() {
         .unwrap_err();
     assert!(error.to_string().contains("must be given once"), "{error}");
     let kept = RunDir::open(&temp.path().join("r")).unwrap();
-    assert!(!kept.manifest.finished && kept.rounds == twice.rounds);
+    assert!(!kept.manifest.finished && kept.tables.rounds == twice.tables.rounds);
 }
 
 #[test]

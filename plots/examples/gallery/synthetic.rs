@@ -1,5 +1,6 @@
 //! Made-up results in real directories: every figure, and the edges that figures trip over.
 
+use folkmoot_metrics::Tables;
 use folkmoot_metrics::records::{ClientRow, MessageRow, PrivacyRow, RoundRow, ScoreRow};
 use folkmoot_metrics::run_dir::Manifest;
 use folkmoot_metrics::sweep_dir::{Axis, SweepManifest, SweepWriter};
@@ -62,9 +63,11 @@ pub(crate) fn walks() -> RunResult {
     for round in 0..=12u32 {
         if round == 0 {
             result
+                .tables
                 .messages
                 .push(message("setup", "degree", 0, Direction::Uplink, 10_312, 4));
             result
+                .tables
                 .messages
                 .push(message("setup", "plan", 0, Direction::Downlink, 10_312, 64));
             continue;
@@ -77,7 +80,7 @@ pub(crate) fn walks() -> RunResult {
             0.01,
         );
         step.expected_messages = Some(walks * 44.0);
-        result.messages.push(step);
+        result.tables.messages.push(step);
         let returned = (walks * (0.9 + 0.05 * noise(u64::from(round) + 99))) as u64;
         let mut back = lossy(
             message("walk", "return", round, Direction::Uplink, returned, 328),
@@ -85,8 +88,8 @@ pub(crate) fn walks() -> RunResult {
             0.0,
         );
         back.expected_messages = Some(walks);
-        result.messages.push(back);
-        result.rounds.push(RoundRow {
+        result.tables.messages.push(back);
+        result.tables.rounds.push(RoundRow {
             round,
             virtual_s: f64::from(round) * 95.0,
             cohort: 10_312,
@@ -98,7 +101,7 @@ pub(crate) fn walks() -> RunResult {
     }
     for client in 0..2_000u32 {
         let x = noise(u64::from(client) + 1_000);
-        result.clients.push(ClientRow {
+        result.tables.clients.push(ClientRow {
             client,
             shard_size: 1,
             rounds: 12,
@@ -127,7 +130,7 @@ pub(crate) fn walks() -> RunResult {
         epsilon_total: Some(0.5 * worst),
         accountant: "renyi".to_owned(),
     };
-    result.privacy = vec![
+    result.tables.privacy = vec![
         privacy("randomised response", 1.0, 12.0, 8.5, Some(1.0)),
         privacy("Laplace on degrees", 0.5, 0.5, 0.5, Some(0.5)),
         privacy("none", f64::INFINITY, f64::INFINITY, f64::INFINITY, None),
@@ -142,9 +145,10 @@ pub(crate) fn averaging(n_rounds: u32) -> RunResult {
         let asked = 50;
         let lost = (noise(u64::from(round)) * 8.0) as u64;
         result
+            .tables
             .messages
             .push(message("train", "model", round, Direction::Downlink, asked, 92_000));
-        result.messages.push(lossy(
+        result.tables.messages.push(lossy(
             message("train", "update", round, Direction::Uplink, asked - lost, 92_004),
             0.05,
             0.0,
@@ -155,7 +159,7 @@ pub(crate) fn averaging(n_rounds: u32) -> RunResult {
             let accuracy = 0.9 + shift - 0.75 / (1.0 + t) + wobble;
             let gap = split == "test" && (n_rounds / 3..n_rounds / 3 + n_rounds / 12).contains(&round);
             let mut score = |metric: &str, value: f64| {
-                result.scores.push(ScoreRow {
+                result.tables.scores.push(ScoreRow {
                     round,
                     virtual_s: f64::from(round) * 31.0,
                     split: split.into(),
@@ -180,7 +184,7 @@ pub(crate) fn twelve_kinds(n_rounds: u32) -> RunResult {
             let name = format!("kind {kind} with a long & <curious> name");
             let mut row = message("exchange", &name, round, Direction::ALL[kind as usize % 3], size, 8);
             row.expected_messages = (kind % 4 == 0).then_some(size as f64 * 1.5);
-            result.messages.push(row);
+            result.tables.messages.push(row);
         }
     }
     result
@@ -189,17 +193,20 @@ pub(crate) fn twelve_kinds(n_rounds: u32) -> RunResult {
 /// Rows that count nothing.
 pub(crate) fn nothing() -> RunResult {
     RunResult {
-        messages: vec![message("train", "model", 0, Direction::Uplink, 0, 0)],
-        clients: vec![ClientRow {
-            client: 0,
-            shard_size: 0,
-            rounds: 0,
-            uplink_bytes: 0,
-            downlink_bytes: 0,
-            peer_bytes: 0,
-            compute_s: 0.0,
-            online_s: 0.0,
-        }],
+        tables: Tables {
+            messages: vec![message("train", "model", 0, Direction::Uplink, 0, 0)],
+            clients: vec![ClientRow {
+                client: 0,
+                shard_size: 0,
+                rounds: 0,
+                uplink_bytes: 0,
+                downlink_bytes: 0,
+                peer_bytes: 0,
+                compute_s: 0.0,
+                online_s: 0.0,
+            }],
+            ..Tables::default()
+        },
         ..RunResult::default()
     }
 }

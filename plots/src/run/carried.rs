@@ -64,13 +64,13 @@ pub(super) fn carried(run: &RunDir) -> Option<Figure> {
 /// The flows of a direction, one after the other from 0 to the end of the run; rounds that end at
 /// one instant are one.
 fn flows(run: &RunDir, way: Direction, end: f64) -> Vec<Flow> {
-    let mut sums = vec![0.0; run.rounds.len() + 1];
-    for row in run.messages.iter().filter(|row| row.direction == way) {
+    let mut sums = vec![0.0; run.tables.rounds.len() + 1];
+    for row in run.tables.messages.iter().filter(|row| row.direction == way) {
         // What belongs to a round without an end comes last.
-        let at = run.rounds.partition_point(|round| round.round < row.round);
+        let at = run.tables.rounds.partition_point(|round| round.round < row.round);
         sums[at] += bytes(row);
     }
-    let ends = run.rounds.iter().map(|round| round.virtual_s).chain([end]);
+    let ends = run.tables.rounds.iter().map(|round| round.virtual_s).chain([end]);
     let mut flows: Vec<Flow> = Vec::new();
     let mut from = 0.0;
     // What was sent before the first instant that is not 0 joins what comes then.
@@ -122,7 +122,7 @@ fn rates(flows: &[Flow], end: f64) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use folkmoot_metrics::{MessageRow, RoundRow, RunResult, RunWriter};
+    use folkmoot_metrics::{MessageRow, RoundRow, RunResult, RunWriter, Tables};
     use std::collections::BTreeMap;
 
     fn drawn(name: &str, ends: &[f64], sent: &[(u32, Direction, u64)], virtual_s: f64) -> Option<Figure> {
@@ -153,8 +153,11 @@ mod tests {
             staleness_mean: 0.0,
         });
         let result = RunResult {
-            messages: messages.collect(),
-            rounds: rounds.collect(),
+            tables: Tables {
+                messages: messages.collect(),
+                rounds: rounds.collect(),
+                ..Tables::default()
+            },
             summary: BTreeMap::from([("virtual_s".to_owned(), virtual_s)]),
             ..RunResult::default()
         };

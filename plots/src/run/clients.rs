@@ -54,6 +54,7 @@ pub(super) fn clients(run: &RunDir) -> Vec<Figure> {
         let mut series = Vec::new();
         for (index, (way, column)) in columns.iter().enumerate() {
             let values: Vec<f64> = run
+                .tables
                 .clients
                 .iter()
                 .map(column)
@@ -70,7 +71,7 @@ pub(super) fn clients(run: &RunDir) -> Vec<Figure> {
         // One step is a number, which stands in the table; an ideal world has no durations.
         let varies = |series: &Series| series.points.iter().any(|point| point.0 != series.points[0].0);
         if series.iter().any(varies) && (unit != Unit::Seconds || has_durations(run)) {
-            if unit == Unit::Bytes && run.clients.len() <= MOST_NAMED {
+            if unit == Unit::Bytes && run.tables.clients.len() <= MOST_NAMED {
                 figures.push(bytes_by_name(run));
                 continue;
             }
@@ -86,7 +87,7 @@ pub(super) fn clients(run: &RunDir) -> Vec<Figure> {
             let mut figure = figure(name, title, Panel::Lines(lines));
             figure
                 .notes
-                .push(format!("Distribution over {} clients.", run.clients.len()));
+                .push(format!("Distribution over {} clients.", run.tables.clients.len()));
             figures.push(figure);
         }
     }
@@ -97,7 +98,7 @@ pub(super) fn clients(run: &RunDir) -> Vec<Figure> {
 /// three columns on one scale.
 fn bytes_by_name(run: &RunDir) -> Figure {
     let total = |row: &ClientRow| WAYS.iter().map(|(_, bytes)| bytes(row)).sum::<f64>();
-    let most = run.clients.iter().map(total).fold(0.0, f64::max);
+    let most = run.tables.clients.iter().map(total).fold(0.0, f64::max);
     let bars = |row: &ClientRow| Row {
         label: format!("client {}", row.client),
         bars: WAYS
@@ -109,8 +110,8 @@ fn bytes_by_name(run: &RunDir) -> Figure {
         remark: Some(value_text(Unit::Bytes, total(row))),
         ..Row::default()
     };
-    let n_columns = run.clients.len().div_ceil(MOST_IN_COLUMN);
-    let columns = run.clients.chunks(run.clients.len().div_ceil(n_columns));
+    let n_columns = run.tables.clients.len().div_ceil(MOST_IN_COLUMN);
+    let columns = run.tables.clients.chunks(run.tables.clients.len().div_ceil(n_columns));
     let panel = |(nth, rows): (usize, &[ClientRow])| {
         Panel::Bars(Bars {
             x: Axis {
@@ -140,7 +141,7 @@ fn bytes_by_name(run: &RunDir) -> Figure {
 /// How clients fare one by one: sorted, the worst first, with the mean of all and of the worst 10
 /// %.
 pub(super) fn fairness(run: &RunDir) -> Option<Figure> {
-    let mut all: Vec<f64> = run.client_scores.iter().map(|row| row.accuracy).collect();
+    let mut all: Vec<f64> = run.tables.client_scores.iter().map(|row| row.accuracy).collect();
     all.sort_by(f64::total_cmp);
     let n = all.len();
     let n_worst = n.div_ceil(10);
@@ -222,7 +223,7 @@ fn distribution(mut values: Vec<f64>) -> Vec<(f64, f64)> {
 /// The privacy loss of each mechanism: what the paper claims, and what the client that loses most
 /// has lost.
 pub(super) fn epsilon(run: &RunDir) -> Option<Figure> {
-    let claimed = run.privacy.iter().any(|row| row.epsilon_claimed.is_some());
+    let claimed = run.tables.privacy.iter().any(|row| row.epsilon_claimed.is_some());
     let total = |row: &PrivacyRow| row.epsilon_total.or(Some(row.epsilon_max_client));
     let row = |row: &PrivacyRow| Row {
         label: format!("{} ({})", row.mechanism, row.unit),
@@ -234,7 +235,7 @@ pub(super) fn epsilon(run: &RunDir) -> Option<Figure> {
         ..Row::default()
     };
     let spent = |row: &&PrivacyRow| row.epsilon_max_client != 0.0 || row.epsilon_claimed.is_some();
-    let rows: Vec<Row> = run.privacy.iter().filter(spent).map(row).collect();
+    let rows: Vec<Row> = run.tables.privacy.iter().filter(spent).map(row).collect();
     let bars = Bars {
         x: Axis {
             better: "↓",
@@ -251,7 +252,7 @@ pub(super) fn epsilon(run: &RunDir) -> Option<Figure> {
     };
     bars.rows.iter().flat_map(|row| &row.bars).any(is_finite).then(|| {
         let mut figure = figure("epsilon", "privacy loss by mechanism", Panel::Bars(bars));
-        let deltas: BTreeSet<String> = run.privacy.iter().map(|row| short(row.delta_total)).collect();
+        let deltas: BTreeSet<String> = run.tables.privacy.iter().map(|row| short(row.delta_total)).collect();
         let deltas: Vec<String> = deltas.into_iter().collect();
         figure.notes.push(format!(
             "Of the client that loses most: the least bound of several accountants, at δ = {}.",

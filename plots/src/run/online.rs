@@ -20,7 +20,8 @@ pub(super) fn online(run: &RunDir) -> Option<Figure> {
         .get("virtual_s")
         .copied()
         .filter(|end| has_durations(*end))?;
-    let clients: Vec<&[folkmoot_metrics::AbsenceRow]> = run.absences.chunk_by(|a, b| a.client == b.client).collect();
+    let clients: Vec<&[folkmoot_metrics::AbsenceRow]> =
+        run.tables.absences.chunk_by(|a, b| a.client == b.client).collect();
     if clients.is_empty() {
         return None;
     }
@@ -67,13 +68,13 @@ pub(super) fn online(run: &RunDir) -> Option<Figure> {
     let timeline = Timeline {
         x: lines.x.clone(),
         end,
-        rounds: run.rounds.iter().map(round).collect(),
+        rounds: run.tables.rounds.iter().map(round).collect(),
         tracks: (0..clients.len()).filter(chosen).map(track).collect(),
     };
     let mut figure = figure("online", "who was online when", Panel::Lines(lines));
     figure.panels.push(Panel::Timeline(timeline));
-    if clients.len() < run.clients.len() {
-        let (shown, all) = (clients.len(), run.clients.len());
+    if clients.len() < run.tables.clients.len() {
+        let (shown, all) = (clients.len(), run.tables.clients.len());
         figure
             .notes
             .push(format!("Of {shown} of {all} clients, evenly chosen."));
@@ -88,7 +89,7 @@ pub(super) fn online(run: &RunDir) -> Option<Figure> {
 
 /// How many of `n` clients were online from each instant on at which that changed.
 fn counts(run: &RunDir, n: usize, end: f64) -> Vec<(f64, f64)> {
-    let away = run.absences.iter().filter(|row| row.from_s < row.until_s);
+    let away = run.tables.absences.iter().filter(|row| row.from_s < row.until_s);
     let mut changes: Vec<(f64, i64)> = away
         .flat_map(|row| [(row.from_s, -1), (row.until_s, 1)])
         .filter(|(at, _)| *at < end)
@@ -117,14 +118,17 @@ fn counts(run: &RunDir, n: usize, end: f64) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use folkmoot_metrics::{AbsenceRow, RunResult, RunWriter};
+    use folkmoot_metrics::{AbsenceRow, RunResult, RunWriter, Tables};
     use std::collections::BTreeMap;
 
     fn drawn(name: &str, absences: Vec<AbsenceRow>, virtual_s: f64) -> Option<Figure> {
         let dir = std::env::temp_dir().join(format!("folkmoot-online-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&dir);
         let result = RunResult {
-            absences,
+            tables: Tables {
+                absences,
+                ..Tables::default()
+            },
             summary: BTreeMap::from([("virtual_s".to_owned(), virtual_s)]),
             ..RunResult::default()
         };

@@ -12,7 +12,11 @@ pub(super) fn availability(run: &RunDir) -> Option<Figure> {
         log_beyond: None,
         ..Axis::new("Clients online".to_owned(), Unit::Share)
     };
-    let rows = run.readings.iter().filter(|row| row.metric == ReadingRow::ONLINE);
+    let rows = run
+        .tables
+        .readings
+        .iter()
+        .filter(|row| row.metric == ReadingRow::ONLINE);
     let points: Vec<(f64, f64)> = rows.map(|row| (row.virtual_s, row.value)).collect();
     let is_curve = points.len() > 1;
     let lines = Lines {
@@ -29,7 +33,7 @@ pub(super) fn availability(run: &RunDir) -> Option<Figure> {
 /// The mean epsilon of a client so far, a curve per mechanism.
 pub(super) fn epsilon_by_round(run: &RunDir) -> Option<Figure> {
     let mut series: Vec<Series> = Vec::new();
-    for row in &run.readings {
+    for row in &run.tables.readings {
         let Some(mechanism) = row.metric.strip_prefix(ReadingRow::EPSILON) else {
             continue;
         };
@@ -51,13 +55,13 @@ pub(super) fn epsilon_by_round(run: &RunDir) -> Option<Figure> {
 
 /// The metric that a run scores first.
 pub(super) fn first(run: &RunDir) -> Option<&str> {
-    run.scores.first().map(|row| row.metric.as_str())
+    run.tables.scores.first().map(|row| row.metric.as_str())
 }
 
 /// For each metric its values by round, by virtual time and by bytes spent.
 pub(super) fn scores(run: &RunDir) -> Vec<Figure> {
     let mut spent: BTreeMap<u32, f64> = BTreeMap::new();
-    for row in &run.messages {
+    for row in &run.tables.messages {
         *spent.entry(row.round).or_default() += bytes(row);
     }
     let mut sum = 0.0;
@@ -87,7 +91,7 @@ pub(super) fn scores(run: &RunDir) -> Vec<Figure> {
     let mut metrics: Vec<&str> = Vec::new();
     // Points of curves over a parameter are drawn from the summary.
     let by_round_only = |row: &&ScoreRow| !row.split.contains('=');
-    for row in run.scores.iter().filter(by_round_only) {
+    for row in run.tables.scores.iter().filter(by_round_only) {
         if !metrics.contains(&row.metric.as_str()) {
             metrics.push(&row.metric);
         }
@@ -95,7 +99,7 @@ pub(super) fn scores(run: &RunDir) -> Vec<Figure> {
     let units = Units(&run.manifest.units, &run.manifest.terms);
     let mut figures = Vec::new();
     for metric in metrics {
-        let rows: Vec<&ScoreRow> = run.scores.iter().filter(|row| row.metric == metric).collect();
+        let rows: Vec<&ScoreRow> = run.tables.scores.iter().filter(|row| row.metric == metric).collect();
         let (title, unit) = units.words(metric);
         for (suffix, against, x, measure) in &measures {
             // An ideal world has no durations: its clock counts hops.

@@ -246,7 +246,10 @@ fn bytes_of_few_clients_are_bars_and_of_many_a_distribution() {
             online_s: 0.0,
         };
         let result = RunResult {
-            clients: (0..n).map(client).collect(),
+            tables: Tables {
+                clients: (0..n).map(client).collect(),
+                ..Tables::default()
+            },
             ..RunResult::default()
         };
         let mut figures = crate::run::figures(&run_of(&result, true), Vec::new());

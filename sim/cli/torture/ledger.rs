@@ -25,7 +25,7 @@ pub(super) fn broken(run: &RunDir) -> Option<(&'static str, String)> {
         ("order of time", time),
         ("results of rounds", rounds),
         ("bounds of metrics", bounds),
-        ("privacy", |run| run.privacy.iter().try_for_each(privacy)),
+        ("privacy", |run| run.tables.privacy.iter().try_for_each(privacy)),
     ];
     checks
         .into_iter()
@@ -43,7 +43,7 @@ fn equal(what: &str, a: f64, b: f64) -> Result<(), String> {
 }
 
 fn balance(run: &RunDir) -> Result<(), String> {
-    run.messages.iter().try_for_each(|row| {
+    run.tables.messages.iter().try_for_each(|row| {
         let rest = row.delivered + row.dropped + row.in_flight;
         require(row.sent == rest, || format!("{row:?}"))
     })
@@ -60,30 +60,36 @@ fn totals(run: &RunDir) -> Result<(), String> {
         ("header_bytes", |row| row.header_bytes),
     ];
     known.into_iter().try_for_each(|(name, of)| {
-        let sum: u64 = run.messages.iter().map(of).sum();
+        let sum: u64 = run.tables.messages.iter().map(of).sum();
         equal(name, run.summary.get(name).copied().unwrap_or(f64::NAN), sum as f64)
     })
 }
 
 fn clients(run: &RunDir) -> Result<(), String> {
     let bytes = |direction| {
-        let rows = run.messages.iter().filter(|row| row.direction == direction);
+        let rows = run.tables.messages.iter().filter(|row| row.direction == direction);
         rows.map(|row| row.payload_bytes + row.header_bytes).sum::<u64>() as f64
     };
-    let sum = |of: fn(&folkmoot_metrics::ClientRow) -> u64| run.clients.iter().map(of).sum::<u64>() as f64;
+    let sum = |of: fn(&folkmoot_metrics::ClientRow) -> u64| run.tables.clients.iter().map(of).sum::<u64>() as f64;
     equal("uplink bytes", sum(|row| row.uplink_bytes), bytes(Direction::Uplink))?;
     equal("peer bytes", sum(|row| row.peer_bytes), bytes(Direction::Peer))?;
     let (received, sent) = (sum(|row| row.downlink_bytes), bytes(Direction::Downlink));
     require(received <= sent, || format!("received {received} bytes of {sent}"))?;
-    let in_order = run.clients.iter().zip(0..).all(|(row, client)| row.client == client);
+    let in_order = run
+        .tables
+        .clients
+        .iter()
+        .zip(0..)
+        .all(|(row, client)| row.client == client);
     require(in_order, || "clients.csv has other clients than 0, 1, …".to_owned())
 }
 
 fn time(run: &RunDir) -> Result<(), String> {
     let end = run.summary.get("virtual_s").copied().unwrap_or(f64::NAN);
-    let rounds: Vec<f64> = run.rounds.iter().map(|row| row.virtual_s).collect();
+    let rounds: Vec<f64> = run.tables.rounds.iter().map(|row| row.virtual_s).collect();
     let of_metric = |a: &ScoreRow, b: &ScoreRow| (&a.split, &a.metric) == (&b.split, &b.metric);
     let scores = run
+        .tables
         .scores
         .chunk_by(of_metric)
         .map(|rows| rows.iter().map(|row| row.virtual_s).collect());
@@ -97,18 +103,18 @@ fn time(run: &RunDir) -> Result<(), String> {
             format!("{table} end at {last} s, the run at {end} s")
         })?;
     }
-    run.absences.iter().try_for_each(|row| {
+    run.tables.absences.iter().try_for_each(|row| {
         let is_in = 0.0 <= row.from_s && row.from_s <= row.until_s && row.until_s <= end * (1.0 + SLACK) + SLACK;
         require(is_in, || format!("{row:?}, and the run ends at {end} s"))
     })?;
-    run.clients.iter().try_for_each(|row| {
+    run.tables.clients.iter().try_for_each(|row| {
         let is_in = row.online_s >= 0.0 && row.online_s <= end * (1.0 + SLACK) + SLACK && row.compute_s >= 0.0;
         require(is_in, || format!("{row:?}, and the run ends at {end} s"))
     })
 }
 
 fn rounds(run: &RunDir) -> Result<(), String> {
-    let numbers: Vec<u32> = run.rounds.iter().map(|row| row.round).collect();
+    let numbers: Vec<u32> = run.tables.rounds.iter().map(|row| row.round).collect();
     require(numbers.windows(2).all(|pair| pair[0] < pair[1]), || {
         format!("rounds {numbers:?}")
     })?;
@@ -117,7 +123,7 @@ fn rounds(run: &RunDir) -> Result<(), String> {
         run.summary.get("rounds").copied().unwrap_or(f64::NAN),
         numbers.len() as f64,
     )?;
-    run.rounds.iter().try_for_each(|row| {
+    run.tables.rounds.iter().try_for_each(|row| {
         // Of clients that train asynchronously others are still at work, and one may be late twice.
         let sum = row.completed + row.dropped;
         require(sum <= row.cohort, || format!("{row:?}"))
@@ -125,7 +131,7 @@ fn rounds(run: &RunDir) -> Result<(), String> {
 }
 
 fn bounds(run: &RunDir) -> Result<(), String> {
-    let scores = run.scores.iter().map(|row| (row.metric.as_str(), row.value));
+    let scores = run.tables.scores.iter().map(|row| (row.metric.as_str(), row.value));
     let summary = run.summary.iter().map(|(metric, value)| (metric.as_str(), *value));
     scores.chain(summary).try_for_each(|(metric, value)| {
         let term = run.manifest.terms.get(base(metric));

@@ -398,7 +398,12 @@ impl World<'_> {
             .warnings
             .iter()
             .any(|warning| warning.starts_with("dry run: "));
-        let differs = dry.messages.iter().zip(&run.messages).find(|(dry, real)| dry != real);
+        let differs = dry
+            .tables
+            .messages
+            .iter()
+            .zip(&run.tables.messages)
+            .find(|(dry, real)| dry != real);
         // Without training no update is refused, since none diverges.
         let refused = run.manifest.warnings.iter();
         let refused = refused
@@ -411,15 +416,19 @@ impl World<'_> {
                 "a dry run with the same messages",
                 format!("{dry:?} against {real:?}"),
             )),
-            (false, None) if dry.messages.len() != run.messages.len() => Err(fault(
+            (false, None) if dry.tables.messages.len() != run.tables.messages.len() => Err(fault(
                 "a dry run with the same messages",
-                format!("{} rows against {}", dry.messages.len(), run.messages.len()),
+                format!(
+                    "{} rows against {}",
+                    dry.tables.messages.len(),
+                    run.tables.messages.len()
+                ),
             )),
-            (false, None) => match dry.rounds == run.rounds {
+            (false, None) => match dry.tables.rounds == run.tables.rounds {
                 true => Ok(()),
                 false => Err(fault(
                     "a dry run with the same rounds",
-                    format!("{:?} against {:?}", dry.rounds, run.rounds),
+                    format!("{:?} against {:?}", dry.tables.rounds, run.tables.rounds),
                 )),
             },
         }

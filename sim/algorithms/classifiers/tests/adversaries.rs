@@ -68,6 +68,7 @@ fn number(outcome: &Outcome, metric: &str) -> f64 {
 
 fn control(outcome: &Outcome, control: &str, metric: &str) -> f64 {
     let found = outcome
+        .tables
         .controls
         .iter()
         .find(|row| row.control == control && row.metric == metric);
@@ -89,6 +90,7 @@ fn flipped_labels_lower_accuracy_and_move_the_source_class() {
     assert!(number(&targeted, "test_attack_success") > 0.5, "{:?}", targeted.summary);
     assert!(
         targeted
+            .tables
             .scores
             .iter()
             .any(|row| row.metric == "attack_success" && row.round == 0)
@@ -103,16 +105,17 @@ fn honest_clients_are_scored_without_the_malicious_ones() {
     let malicious = "rounds: 8, malicious: (clients: Named([1, 4, 7]), adversary: LabelFlip())";
     let found = on_graphs(malicious, 4);
     let rows = found
+        .tables
         .client_scores
         .iter()
         .filter(|row| ![1, 4, 7].contains(&row.client));
     let mut accuracies: Vec<f64> = rows.map(|row| row.accuracy).collect();
-    assert_eq!((accuracies.len(), found.client_scores.len()), (7, 10));
+    assert_eq!((accuracies.len(), found.tables.client_scores.len()), (7, 10));
     let mean = accuracies.iter().sum::<f64>() / 7.0;
     assert!((number(&found, "test_honest_accuracy") - mean).abs() < 1e-12);
     accuracies.sort_unstable_by(f64::total_cmp);
     assert_eq!(number(&found, "test_honest_worst_tenth"), accuracies[0]);
-    let all = found.client_scores.iter().map(|row| row.accuracy).sum::<f64>() / 10.0;
+    let all = found.tables.client_scores.iter().map(|row| row.accuracy).sum::<f64>() / 10.0;
     assert!((all - mean).abs() > 1e-6, "malicious clients change the mean");
 }
 

@@ -169,7 +169,12 @@ fn a_run_with_attacks_goes_the_way_of_the_run_without() {
 
 /// A run with attacks says of itself what the run without says, and more.
 fn same_run(with: &Outcome, without: &Outcome) {
-    let told = |outcome: &Outcome| format!("{:?} {:?} {:?}", outcome.ledger, outcome.rounds, outcome.scores);
+    let told = |outcome: &Outcome| {
+        format!(
+            "{:?} {:?} {:?}",
+            outcome.ledger, outcome.tables.rounds, outcome.tables.scores
+        )
+    };
     assert_eq!(told(with), told(without));
     let is_of_both = |(name, _): &&(String, f64)| without.summary.iter().any(|(other, _)| other == name);
     let kept: Vec<(String, f64)> = with.summary.iter().filter(is_of_both).cloned().collect();

@@ -125,8 +125,13 @@ fn number(outcome: &Outcome, name: &str) -> f64 {
 
 /// All that a result consists of.
 fn everything(outcome: &Outcome) -> String {
-    let (ledger, rounds, summary, clients) = (&outcome.ledger, &outcome.rounds, &outcome.summary, &outcome.clients);
-    let (scores, privacy, artifacts) = (&outcome.scores, &outcome.privacy, &outcome.artifacts);
+    let (ledger, rounds, summary, clients) = (
+        &outcome.ledger,
+        &outcome.tables.rounds,
+        &outcome.summary,
+        &outcome.tables.clients,
+    );
+    let (scores, privacy, artifacts) = (&outcome.tables.scores, &outcome.tables.privacy, &outcome.artifacts);
     format!("{ledger:?} {rounds:?} {summary:?} {clients:?} {scores:?} {privacy:?} {artifacts:?}")
 }
 
@@ -149,7 +154,7 @@ fn it_learns_to_tell_graphs_apart_and_sends_what_its_table_says() {
         assert_eq!((sent, payload), (90, 90 * bytes), "{name}");
     }
     assert_eq!(outcome.ledger.total().sent, 180);
-    let privacy = &outcome.privacy[0];
+    let privacy = &outcome.tables.privacy[0];
     assert_eq!((privacy.mechanism.as_str(), privacy.releases), ("none: weights", 90));
     assert_eq!(privacy.epsilon_max_client, f64::INFINITY);
     for metric in [
@@ -161,12 +166,13 @@ fn it_learns_to_tell_graphs_apart_and_sends_what_its_table_says() {
         "client_loss",
     ] {
         let rows = outcome
+            .tables
             .scores
             .iter()
             .filter(|row| row.metric == metric && row.split == "test");
         assert_eq!(rows.count(), 15, "{metric}");
     }
-    assert!(outcome.scores.iter().any(|row| row.split == "validation"));
+    assert!(outcome.tables.scores.iter().any(|row| row.split == "validation"));
 }
 
 #[test]
@@ -205,6 +211,7 @@ fn a_run_is_the_plain_loop() {
     }
     let outcome = play(&dataset, &params);
     let last: Vec<(String, String, u64)> = outcome
+        .tables
         .scores
         .iter()
         .filter(|row| row.round == 1 && row.split != "clients")
@@ -241,6 +248,7 @@ fn every_encoder_head_and_readout_learns_something() {
         };
         let outcome = play(&dataset, &params);
         let losses: Vec<f64> = outcome
+            .tables
             .scores
             .iter()
             .filter(|row| (row.split.as_str(), row.metric.as_str()) == ("test", "loss"))
@@ -350,7 +358,7 @@ fn every_server_optimiser_and_the_buffer_learn() {
         ..World::ideal()
     };
     let outcome = play_in(&world, &graphs(), &params, Options::default());
-    assert!(outcome.rounds.iter().any(|row| row.staleness_mean > 0.0));
+    assert!(outcome.tables.rounds.iter().any(|row| row.staleness_mean > 0.0));
     accuracies.push(number(&outcome, "test_accuracy"));
     assert!(accuracies.iter().all(|accuracy| *accuracy > 0.7), "{accuracies:?}");
 }
@@ -440,7 +448,7 @@ fn clients_without_items_graphs_without_nodes_and_splits_of_one_class_are_no_obs
     let (_, held) = classifier(&params(3), &dataset, &partition).unwrap();
     assert_eq!(held.shards()[3].n_train(), 0);
     let outcome = run(system.system(), &World::ideal(), 3, Options::default(), &mut Unobserved).unwrap();
-    assert_eq!(outcome.rounds[2].completed, 4);
+    assert_eq!(outcome.tables.rounds[2].completed, 4);
     assert!(number(&outcome, "test_accuracy") > 0.3);
 
     let mut one_class = Arc::unwrap_or_clone(graphs());
@@ -455,11 +463,12 @@ fn clients_without_items_graphs_without_nodes_and_splits_of_one_class_are_no_obs
     let outcome = play(&Arc::new(one_class), &alone);
     assert!(
         outcome
+            .tables
             .scores
             .iter()
             .all(|row| row.metric != "macro_auc" && row.split != "validation")
     );
-    assert!(outcome.scores.iter().any(|row| row.metric == "accuracy"));
+    assert!(outcome.tables.scores.iter().any(|row| row.metric == "accuracy"));
 }
 
 #[test]

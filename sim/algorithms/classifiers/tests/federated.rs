@@ -170,7 +170,7 @@ fn messages_have_the_sizes_of_the_tables_and_dry_runs_send_the_same() {
         };
         assert_eq!((size("model"), size("update")), (down, up), "{method}");
         assert_eq!(wet.ledger.rows().count(), 4, "{method} sends nothing else");
-        for row in &wet.messages {
+        for row in &wet.tables.messages {
             assert_eq!(row.expected_messages, Some(f64::from(N_CLIENTS)), "{method} {row:?}");
         }
         let dry = Options {
@@ -178,7 +178,10 @@ fn messages_have_the_sizes_of_the_tables_and_dry_runs_send_the_same() {
             ..Options::default()
         };
         let (dry, _) = left(&params, &World::ideal(), dry);
-        assert!(dry.ledger == wet.ledger && dry.rounds == wet.rounds, "{method}");
+        assert!(
+            dry.ledger == wet.ledger && dry.tables.rounds == wet.tables.rounds,
+            "{method}"
+        );
     }
 }
 
@@ -431,18 +434,19 @@ fn clients_are_scored_one_by_one_with_what_they_answer_with() {
             ..Options::default()
         };
         let dry = run(prepared.system(), &World::ideal(), SEED, dry, &mut Unobserved).unwrap();
-        let of_data = outcome.controls.iter().filter(|row| row.control != "untrained");
-        assert_eq!(dry.controls, of_data.cloned().collect::<Vec<_>>(), "{method}");
+        let of_data = outcome.tables.controls.iter().filter(|row| row.control != "untrained");
+        assert_eq!(dry.tables.controls, of_data.cloned().collect::<Vec<_>>(), "{method}");
         let own = dry
+            .tables
             .controls
             .iter()
             .find(|row| (row.control.as_str(), row.metric.as_str()) == ("client_majority", "test_own_accuracy"));
-        let tested: u64 = outcome.client_scores.iter().map(|row| row.items).sum();
+        let tested: u64 = outcome.tables.client_scores.iter().map(|row| row.items).sum();
         assert!(
             own.is_some_and(|row| row.n == tested && (0.0..=1.0).contains(&row.value)),
             "{method}"
         );
-        let rows = &outcome.client_scores;
+        let rows = &outcome.tables.client_scores;
         assert!(rows.len() > 4 && rows.is_sorted_by_key(|row| row.client), "{method}");
         let mean = rows.iter().map(|row| row.accuracy).sum::<f64>() / rows.len() as f64;
         let worst = rows.iter().map(|row| row.accuracy).fold(1.0, f64::min);
@@ -466,6 +470,7 @@ fn clients_are_scored_one_by_one_with_what_they_answer_with() {
         // All took part in all rounds, so in each round all test items were counted.
         let items: u64 = rows.iter().map(|row| row.items).sum();
         let counted: Vec<&folkmoot_metrics::ScoreRow> = outcome
+            .tables
             .scores
             .iter()
             .filter(|row| row.metric == "cohort_accuracy")

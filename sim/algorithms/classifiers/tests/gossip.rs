@@ -73,7 +73,7 @@ fn outcome(params: &Params, world: &World, options: Options) -> Outcome {
 }
 
 fn score(outcome: &Outcome, metric: &str) -> Vec<f64> {
-    let rows = outcome.scores.iter().filter(|row| row.metric == metric);
+    let rows = outcome.tables.scores.iter().filter(|row| row.metric == metric);
     rows.map(|row| row.value).collect()
 }
 
@@ -359,7 +359,7 @@ fn messages_have_the_sizes_of_the_table_and_dry_runs_send_the_same() {
             "no server speaks"
         );
         if method != "Pairwise()" {
-            for row in &wet.messages {
+            for row in &wet.tables.messages {
                 assert_eq!(row.expected_messages, Some(row.sent as f64), "{method}: {row:?}");
             }
         }
@@ -368,10 +368,19 @@ fn messages_have_the_sizes_of_the_table_and_dry_runs_send_the_same() {
             ..Options::default()
         };
         let dry = outcome(&params, &World::ideal(), dry);
-        assert!(dry.ledger == wet.ledger && dry.rounds == wet.rounds && dry.privacy == wet.privacy);
-        assert!(wet.privacy.iter().all(|row| row.mechanism.starts_with("none")));
-        assert_eq!(wet.rounds.len(), 3);
-        assert!(wet.rounds.iter().all(|row| row.completed == u64::from(N_CLIENTS)));
+        assert!(
+            dry.ledger == wet.ledger
+                && dry.tables.rounds == wet.tables.rounds
+                && dry.tables.privacy == wet.tables.privacy
+        );
+        assert!(wet.tables.privacy.iter().all(|row| row.mechanism.starts_with("none")));
+        assert_eq!(wet.tables.rounds.len(), 3);
+        assert!(
+            wet.tables
+                .rounds
+                .iter()
+                .all(|row| row.completed == u64::from(N_CLIENTS))
+        );
     }
 }
 
@@ -414,11 +423,11 @@ fn nobody_waits_for_ever_whatever_is_lost_and_whoever_is_away() {
                 "method: {method}, topology: {topology}, {PLAIN}, rounds: 12, timeout_s: 2"
             ));
             let ended = outcome(&params, &rough(0.2), Options::default());
-            let n_reports: u64 = ended.rounds.iter().map(|row| row.completed).sum();
+            let n_reports: u64 = ended.tables.rounds.iter().map(|row| row.completed).sum();
             assert!(
-                ended.rounds.len() >= 6,
+                ended.tables.rounds.len() >= 6,
                 "{method} {topology}: {} rounds",
-                ended.rounds.len()
+                ended.tables.rounds.len()
             );
             assert!(n_reports > 20, "{method} {topology}: {n_reports} reports");
             assert!(counted(&ended, "missing_models") > 5, "{method} {topology}");
@@ -442,7 +451,7 @@ fn where_nothing_is_lost_the_slow_are_waited_for() {
             for counter in ["missing_models", "late_models", "skipped_rounds", "repeated_trainings"] {
                 assert_eq!(counted(&ended, counter), 0, "{method} {topology}: {counter}");
             }
-            assert_eq!(ended.rounds.len(), 12);
+            assert_eq!(ended.tables.rounds.len(), 12);
         }
     }
 }
@@ -461,7 +470,7 @@ fn nothing_depends_on_how_it_is_run() {
                 ..Options::default()
             };
             let (outcome, models) = models_in(&params, &rough(0.2), options);
-            format!("{:?} {:?} {models:?}", outcome.ledger, outcome.rounds)
+            format!("{:?} {:?} {models:?}", outcome.ledger, outcome.tables.rounds)
         };
         let first = played(1, true, false);
         for (threads, windows, wire_check) in [(1, false, false), (2, true, false), (4, true, true)] {
@@ -531,6 +540,7 @@ fn what_links_carried_is_what_the_ledger_says_was_delivered() {
         .map(|line| line.split(',').nth(2).unwrap().parse::<u64>().unwrap())
         .sum();
     let delivered: u64 = ended
+        .tables
         .messages
         .iter()
         .filter(|row| row.kind == "model")

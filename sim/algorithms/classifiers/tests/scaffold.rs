@@ -129,7 +129,7 @@ fn messages_have_the_sizes_of_the_table_and_dry_runs_send_the_same() {
         (size("model"), size("update"), size("control_change")),
         (8 * p, 4 * p + 4, 4 * p)
     );
-    for row in &wet.messages {
+    for row in &wet.tables.messages {
         assert_eq!(row.expected_messages, Some(f64::from(N_CLIENTS)), "{row:?}");
     }
     let dry = Options {
@@ -137,12 +137,14 @@ fn messages_have_the_sizes_of_the_table_and_dry_runs_send_the_same() {
         ..Options::default()
     };
     let (dry, _) = play(&params, &World::ideal(), dry);
-    assert!(dry.ledger == wet.ledger && dry.rounds == wet.rounds && dry.privacy == wet.privacy);
-    assert_eq!(wet.privacy.len(), 2);
     assert!(
-        wet.privacy.iter().all(|row| row.mechanism.starts_with("none")),
+        dry.ledger == wet.ledger && dry.tables.rounds == wet.tables.rounds && dry.tables.privacy == wet.tables.privacy
+    );
+    assert_eq!(wet.tables.privacy.len(), 2);
+    assert!(
+        wet.tables.privacy.iter().all(|row| row.mechanism.starts_with("none")),
         "{:?}",
-        wet.privacy
+        wet.tables.privacy
     );
 }
 
@@ -218,7 +220,11 @@ fn c_is_the_mean_of_all_control_variates_after_every_round() {
 
 /// The sum over all rounds of one kind of message.
 fn total(outcome: &Outcome, count: fn(&MessageRow) -> u64) -> u64 {
-    let rows = outcome.messages.iter().filter(|row| row.kind == "control_change");
+    let rows = outcome
+        .tables
+        .messages
+        .iter()
+        .filter(|row| row.kind == "control_change");
     rows.map(count).sum()
 }
 
@@ -374,7 +380,7 @@ fn packed_changes_are_counted_and_c_stays_the_mean() {
         let (outcome, left) = play(&ours, &world, Options::default());
         assert!(gap(&left) < 1e-6, "{codec}: {}", gap(&left));
         let rows = |kind: &str| {
-            let rows = outcome.messages.iter().filter(|row| row.kind == kind);
+            let rows = outcome.tables.messages.iter().filter(|row| row.kind == kind);
             rows.fold((0, 0), |(n, bytes), row| (n + row.sent, bytes + row.payload_bytes))
         };
         let ((n, bytes), (n_changes, of_changes)) = (rows("packed_update"), rows("packed_control_change"));

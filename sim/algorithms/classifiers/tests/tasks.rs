@@ -146,9 +146,9 @@ fn number(outcome: &Outcome, name: &str) -> f64 {
 }
 
 fn control(outcome: &Outcome, control: &str, metric: &str) -> f64 {
-    let mut rows = outcome.controls.iter();
+    let mut rows = outcome.tables.controls.iter();
     let row = rows.find(|row| row.control == control && row.metric == metric);
-    row.unwrap_or_else(|| panic!("no {control} of {metric} in {:?}", outcome.controls))
+    row.unwrap_or_else(|| panic!("no {control} of {metric} in {:?}", outcome.tables.controls))
         .value
 }
 
@@ -196,7 +196,7 @@ fn several_labels_of_nodes_and_graphs_are_learned() {
             lines.filter(|line| line.contains(",test,average_precision,")).count(),
             5
         );
-        assert!(outcome.client_scores.is_empty());
+        assert!(outcome.tables.client_scores.is_empty());
         no_lint(&outcome);
     }
 }
@@ -348,7 +348,7 @@ fn all_methods_learn_labels_and_numbers() {
                 ) > 0.0
             );
             assert!(
-                outcome.scores.iter().all(|row| row.metric != "cohort_accuracy"),
+                outcome.tables.scores.iter().all(|row| row.metric != "cohort_accuracy"),
                 "{method}"
             );
         }
@@ -363,6 +363,7 @@ fn all_methods_learn_labels_and_numbers() {
         assert!(find(&outcome, &format!("test_mean_model_{name}")).is_some());
         assert_eq!(
             outcome
+                .tables
                 .controls
                 .iter()
                 .filter(|row| row.metric == format!("test_{name}"))

@@ -107,7 +107,7 @@ fn number(outcome: &Outcome, name: &str) -> f64 {
 }
 
 fn bits(outcome: &Outcome) -> Vec<(String, u64)> {
-    let rows = outcome.scores.iter().map(|row| {
+    let rows = outcome.tables.scores.iter().map(|row| {
         let name = format!("{} {} {}", row.round, row.split, row.metric);
         (name, row.value.to_bits())
     });
@@ -287,7 +287,7 @@ fn losses_stay_small_under_heavy_noise_unless_as_printed() {
             &params,
             Options::default(),
         );
-        let rows = outcome.scores.iter().filter(|row| row.metric == "loss");
+        let rows = outcome.tables.scores.iter().filter(|row| row.metric == "loss");
         // A loss that is no number is larger than any.
         let highest = rows.map(|row| row.value).max_by(f64::total_cmp);
         highest.expect("losses are scored")

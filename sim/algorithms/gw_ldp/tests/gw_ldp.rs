@@ -119,7 +119,7 @@ fn matrix(outcome: &Outcome, path: &str) -> Vec<f32> {
 /// Summary, artifacts and privacy, to be compared whole.
 fn all_of(outcome: &Outcome) -> String {
     let artifacts: Vec<(&String, &Vec<u8>)> = outcome.artifacts.iter().map(|a| (&a.path, &a.bytes)).collect();
-    format!("{:?} {artifacts:?} {:?}", outcome.summary, outcome.privacy)
+    format!("{:?} {artifacts:?} {:?}", outcome.summary, outcome.tables.privacy)
 }
 
 #[test]
@@ -203,12 +203,12 @@ fn one_entry_in_all_says_the_number_of_nodes_and_nothing_else() {
         }
     }
     assert!(n_pairs > 10);
-    let spent = &outcome.privacy[1];
+    let spent = &outcome.tables.privacy[1];
     let smallest = dataset.graphs.iter().map(|graph| graph.n_nodes()).min().unwrap() as f64;
     assert_eq!(spent.releases, 6);
     assert!((spent.epsilon_max_client - 1.0 / (smallest * smallest)).abs() < 1e-12);
     assert_eq!(
-        outcome.privacy[0].epsilon_max_client,
+        outcome.tables.privacy[0].epsilon_max_client,
         f64::INFINITY,
         "weights are not protected"
     );
@@ -351,7 +351,7 @@ fn a_dry_run_sends_as_much() {
     assert_eq!(bytes(&wet), (12, 2 * once));
     assert_eq!(bytes(&dry), bytes(&wet));
     assert!(dry.summary.iter().all(|(name, _)| !name.contains("distance")));
-    assert_eq!(wet.privacy[1].releases, 12, "each collection spends again");
+    assert_eq!(wet.tables.privacy[1].releases, 12, "each collection spends again");
 }
 
 /// Who left in the last round stays with what it gave before; who never gave anything is missing.
@@ -467,7 +467,11 @@ fn every_variant_and_release_runs() {
             "{text}: {right} of 12"
         );
         let protects = params.release.text().starts_with("MultiBit");
-        assert_eq!(outcome.privacy[1].epsilon_max_client.is_finite(), protects, "{text}");
+        assert_eq!(
+            outcome.tables.privacy[1].epsilon_max_client.is_finite(),
+            protects,
+            "{text}"
+        );
     }
 }
 

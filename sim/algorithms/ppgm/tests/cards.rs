@@ -54,7 +54,7 @@ fn a_model_is_attacked_afterwards_as_it_would_have_been_then() {
             false => assert_eq!(afterwards.summary.get(name), Some(value), "{name}"),
         }
     }
-    assert!(afterwards.scores.is_empty());
+    assert!(afterwards.tables.scores.is_empty());
     assert!(then.summary["matches_scored"] > 0.0);
     let files = |out: &str| ["messages.csv", "clients.csv"].map(|name| fs::read(dir.join(out).join(name)).unwrap());
     assert_eq!(files("then"), files("afterwards"));

@@ -182,10 +182,15 @@ fn number(outcome: &Outcome, name: &str) -> f64 {
 }
 
 fn everything(outcome: &Outcome) -> String {
-    let (ledger, rounds, summary, clients) = (&outcome.ledger, &outcome.rounds, &outcome.summary, &outcome.clients);
+    let (ledger, rounds, summary, clients) = (
+        &outcome.ledger,
+        &outcome.tables.rounds,
+        &outcome.summary,
+        &outcome.tables.clients,
+    );
     format!(
         "{ledger:?} {rounds:?} {summary:?} {clients:?} {:?} {:?}",
-        outcome.scores, outcome.privacy
+        outcome.tables.scores, outcome.tables.privacy
     )
 }
 
@@ -298,10 +303,17 @@ fn every_model_runs_in_the_same_protocol_and_sends_what_it_declares() {
             );
         }
         assert!(
-            outcome.privacy.iter().all(|row| row.mechanism.starts_with("none")),
+            outcome
+                .tables
+                .privacy
+                .iter()
+                .all(|row| row.mechanism.starts_with("none")),
             "{model:?}"
         );
-        assert!(outcome.privacy.iter().any(|row| row.releases == 2 * begun), "{model:?}");
+        assert!(
+            outcome.tables.privacy.iter().any(|row| row.releases == 2 * begun),
+            "{model:?}"
+        );
     }
 }
 

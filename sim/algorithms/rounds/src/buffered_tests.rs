@@ -26,9 +26,9 @@ fn a_buffer_takes_in_updates_of_any_age_and_discounts_them() {
     for (got, expected) in firsts(&outcome).into_iter().zip(expected) {
         assert!((got - expected).abs() < 1e-6, "{got} and {expected}");
     }
-    let ages: Vec<f64> = outcome.rounds.iter().map(|row| row.staleness_mean).collect();
+    let ages: Vec<f64> = outcome.tables.rounds.iter().map(|row| row.staleness_mean).collect();
     assert_eq!(ages, [0.0, 1.0, 1.0, 0.0]);
-    let seconds: Vec<f64> = outcome.rounds.iter().map(|row| row.virtual_s.round()).collect();
+    let seconds: Vec<f64> = outcome.tables.rounds.iter().map(|row| row.virtual_s.round()).collect();
     assert_eq!(seconds, [1.0, 2.0, 2.0, 3.0]);
 }
 
@@ -59,7 +59,7 @@ fn a_cohort_trains_at_a_time_and_others_take_their_turns() {
         ..slow()
     };
     let outcome = play(toy(10), protocol, &world);
-    assert_eq!(outcome.rounds.iter().map(|row| row.completed).sum::<u64>(), 100);
+    assert_eq!(outcome.tables.rounds.iter().map(|row| row.completed).sum::<u64>(), 100);
     // 100 updates were taken in, and 3 clients were training when the run ended.
     let sent: u64 = outcome
         .ledger
@@ -68,7 +68,7 @@ fn a_cohort_trains_at_a_time_and_others_take_their_turns() {
         .map(|(.., cell)| cell.sent)
         .sum();
     assert!((102..=103).contains(&sent), "{sent}");
-    assert!(outcome.clients.iter().all(|row| row.rounds > 0));
+    assert!(outcome.tables.clients.iter().all(|row| row.rounds > 0));
 }
 
 /// As the first test, by FedAsync's mixing: `x ← (1 − a s) x + a s y` with the update's own model

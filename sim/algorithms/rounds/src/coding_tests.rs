@@ -328,7 +328,7 @@ fn mixed_rounds_take_packed_changes_for_the_models_that_they_come_to() {
         ..protocol(12)
     };
     let plain = play(toy(5), mixed(Chosen::default()), &slow());
-    assert!(plain.rounds.iter().any(|row| row.staleness_mean > 1.0));
+    assert!(plain.tables.rounds.iter().any(|row| row.staleness_mean > 1.0));
     // Changes are whole numbers.
     let packed = play(toy(5), mixed(Chosen::new(Half {})), &slow());
     for (plain, packed) in firsts(&plain).iter().zip(firsts(&packed)) {

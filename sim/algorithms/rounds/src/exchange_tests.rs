@@ -236,8 +236,12 @@ fn training_begins_when_all_have_what_they_need() {
         assert_eq!(firsts(&outcome), [0.0, 4.0, 8.0], "{way:?}");
         assert_eq!(sent(&outcome, "number"), (n, 4 * n));
         assert_eq!(sent(&outcome, "ready"), (5, 0));
-        assert_eq!((outcome.rounds[0].cohort, outcome.rounds[0].completed), (5, 5));
+        assert_eq!(
+            (outcome.tables.rounds[0].cohort, outcome.tables.rounds[0].completed),
+            (5, 5)
+        );
         let row = outcome
+            .tables
             .privacy
             .iter()
             .find(|row| row.mechanism == "none: number")
@@ -269,7 +273,10 @@ fn an_exchange_asks_all_though_a_round_asks_few() {
         ..slow()
     };
     let outcome = play(Way::Server, protocol(2), &few).unwrap();
-    assert_eq!((outcome.rounds[0].cohort, outcome.rounds[1].cohort), (5, 2));
+    assert_eq!(
+        (outcome.tables.rounds[0].cohort, outcome.tables.rounds[1].cohort),
+        (5, 2)
+    );
     assert!(firsts(&outcome)[1] < 1000.0, "everybody knows its sum");
 }
 
@@ -285,7 +292,7 @@ fn who_hears_nothing_trains_on_what_it_has_and_an_exchange_with_nobody_ends_the_
         ..protocol(40)
     };
     let some = play(Way::Server, given_up.clone(), &away(0.5)).unwrap();
-    let completed = some.rounds[0].completed;
+    let completed = some.tables.rounds[0].completed;
     assert!((1..5).contains(&completed), "{completed}");
     let steps: Vec<f64> = firsts(&some).windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!(
@@ -321,7 +328,7 @@ fn what_takes_effort_is_work_of_a_device_one_thing_after_the_other() {
         assert_eq!(firsts(&worked), firsts(&at_once), "{way:?}");
         assert_eq!(sent(&worked, "number"), sent(&at_once, "number"));
         assert_eq!(sent(&worked, "ready"), (5, 0));
-        let later = worked.rounds[0].virtual_s - at_once.rounds[0].virtual_s;
+        let later = worked.tables.rounds[0].virtual_s - at_once.tables.rounds[0].virtual_s;
         assert!((later - seconds).abs() < 1e-6, "{later} s later, {way:?}");
     }
 }

@@ -68,7 +68,7 @@ fn without_a_limit_and_without_noise_it_is_the_uniform_mean_to_the_bit() {
             let plain = play(samples(7), secured(with(Private::Off, 5)), &world);
             let open = play(samples(7), secured(with(bare, 5)), &world);
             assert_eq!(bits(&plain), bits(&open));
-            let row = open.privacy.last().unwrap();
+            let row = open.tables.privacy.last().unwrap();
             assert_eq!((row.mechanism.as_str(), row.releases), ("none: sum of changes", 35));
             assert_eq!((row.epsilon_max_client, row.epsilon_renyi), (f64::INFINITY, None));
         }
@@ -96,12 +96,12 @@ fn the_divisor_is_the_mean_cohort_and_an_empty_round_passes() {
     let cut = clients(Some(2f64.sqrt()), 0.0, NoiseAt::Server);
     let outcome = play(samples(40), with(cut, 200), &world);
     let mut before = 0.0;
-    for (row, now) in outcome.rounds.iter().zip(firsts(&outcome)) {
+    for (row, now) in outcome.tables.rounds.iter().zip(firsts(&outcome)) {
         assert_eq!(row.completed, row.cohort);
         assert!((now - before - row.cohort as f64 / 4.0).abs() < 1e-4, "{row:?}");
         before = now;
     }
-    assert!(outcome.rounds.iter().any(|row| row.cohort == 0));
+    assert!(outcome.tables.rounds.iter().any(|row| row.cohort == 0));
 }
 
 /// The clients' changes are cut to next to nothing: what is left is noise of `z S / (q N)` each
@@ -127,7 +127,7 @@ fn noise_has_its_size_whoever_comes() {
         let std = z * clip / cohort.mean_asked(20);
         let mut before = 0.0;
         let mut steps = Vec::new();
-        for (row, now) in outcome.rounds.iter().zip(firsts(&outcome)) {
+        for (row, now) in outcome.tables.rounds.iter().zip(firsts(&outcome)) {
             let drift = row.completed as f64 * clip / 2f64.sqrt() / cohort.mean_asked(20);
             steps.push((now - before - drift) / std);
             before = now;
@@ -162,7 +162,7 @@ fn noise_at_the_server_is_charged_by_the_sample() {
             with(clients(Some(1.0), z, NoiseAt::Server), rounds),
             &asked(cohort),
         );
-        let row = outcome.privacy.last().unwrap().clone();
+        let row = outcome.tables.privacy.last().unwrap().clone();
         assert_eq!(
             (row.mechanism.as_str(), row.unit.as_str()),
             ("Gaussian noise: sum of changes", "one client")
@@ -170,7 +170,10 @@ fn noise_at_the_server_is_charged_by_the_sample() {
         assert_eq!(row.releases, u64::from(rounds) * 100);
         // The server sees every update.
         assert_eq!(
-            (outcome.privacy[0].mechanism.as_str(), outcome.privacy[0].epsilon_renyi),
+            (
+                outcome.tables.privacy[0].mechanism.as_str(),
+                outcome.tables.privacy[0].epsilon_renyi
+            ),
             ("none: weights", None)
         );
         row.epsilon_renyi.unwrap()
@@ -202,12 +205,12 @@ fn noise_at_clients_is_charged_to_who_sends_for_the_fewest_shares() {
         masked(with(clients(Some(1.0), 4.0, NoiseAt::Clients), 20)),
         &world,
     );
-    let row = &outcome.privacy[0];
+    let row = &outcome.tables.privacy[0];
     assert_eq!(
         (row.mechanism.as_str(), row.releases),
         ("Gaussian noise: shares, on the sum of changes", 100)
     );
-    assert_eq!(outcome.privacy.len(), 3, "and those of the toy");
+    assert_eq!(outcome.tables.privacy.len(), 3, "and those of the toy");
     let most = (0..10)
         .map(|id| (0..20).filter(|round| drawn(&world, *round, id)).count())
         .max()
@@ -238,7 +241,7 @@ fn noise_of_clients_that_drop_out_is_not_relied_on() {
     let protocol = masked(with(clients(Some(clip), z, NoiseAt::Clients), n_rounds));
     let outcome = play(samples(20), protocol, &world);
     let (mut before, mut squares, mut fewest) = (0.0, Vec::new(), u64::MAX);
-    for (row, now) in outcome.rounds.iter().zip(firsts(&outcome)) {
+    for (row, now) in outcome.tables.rounds.iter().zip(firsts(&outcome)) {
         assert_eq!(row.cohort, 10);
         let (step, m) = (now - before, row.completed as f64);
         before = now;
@@ -256,7 +259,7 @@ fn noise_of_clients_that_drop_out_is_not_relied_on() {
     assert!((variance - 1.0).abs() < 4.0 * (2.0 / n).sqrt(), "{variance}");
     // The noise of six shares, against one client.
     let least = folkmoot_privacy::Gaussian::new(z * clip * 0.6f64.sqrt(), clip, 1e-5, "one client").unwrap();
-    let charged = outcome.privacy[0].epsilon_per_release;
+    let charged = outcome.tables.privacy[0].epsilon_per_release;
     assert!((charged / least.cost().epsilon - 1.0).abs() < 1e-9, "{charged}");
 }
 

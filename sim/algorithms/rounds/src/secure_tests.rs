@@ -27,9 +27,15 @@ fn the_mean_is_that_of_the_plain_sum_in_fixed_point_to_the_bit() {
     }
     let outcome = play(toy(7), secure(3), &World::ideal());
     assert_eq!(firsts(&outcome), expected);
-    assert!(outcome.rounds.iter().all(|row| (row.completed, row.dropped) == (7, 0)));
-    assert_eq!(outcome.privacy[0].mechanism, "none: sum of weights");
-    assert_eq!(outcome.privacy[0].releases, 21);
+    assert!(
+        outcome
+            .tables
+            .rounds
+            .iter()
+            .all(|row| (row.completed, row.dropped) == (7, 0))
+    );
+    assert_eq!(outcome.tables.privacy[0].mechanism, "none: sum of weights");
+    assert_eq!(outcome.tables.privacy[0].releases, 21);
 }
 
 #[test]
@@ -70,13 +76,13 @@ fn masks_of_those_who_leave_are_recovered() {
         ..slow()
     };
     let outcome = play(toy(40), secure(30), &world());
-    let taken: Vec<_> = outcome.rounds.iter().filter(|row| row.completed > 0).collect();
+    let taken: Vec<_> = outcome.tables.rounds.iter().filter(|row| row.completed > 0).collect();
     let with_losses = taken.iter().filter(|row| row.completed < row.cohort).count();
-    assert!(with_losses > 5, "{:?}", outcome.rounds);
+    assert!(with_losses > 5, "{:?}", outcome.tables.rounds);
     // Each step is a mean of what clients add: a mask that stayed on would leave 1 to 40 far
     // behind.
     let mut before = 0.0;
-    for (row, after) in outcome.rounds.iter().zip(firsts(&outcome)) {
+    for (row, after) in outcome.tables.rounds.iter().zip(firsts(&outcome)) {
         let step = after - before;
         assert!(
             if row.completed > 0 {
@@ -111,7 +117,7 @@ fn a_number_that_cannot_be_sent_is_withdrawn_and_named() {
     assert_eq!(number(&outcome, "refused_updates"), 1.0);
     let table = String::from_utf8_lossy(&outcome.artifacts[0].bytes).into_owned();
     assert_eq!(table, "client,round,index,value\n2,1,0,NaN\n");
-    let completed: Vec<u64> = outcome.rounds.iter().map(|row| row.completed).collect();
+    let completed: Vec<u64> = outcome.tables.rounds.iter().map(|row| row.completed).collect();
     assert_eq!(completed, [6, 5, 6]);
 }
 
@@ -166,7 +172,7 @@ fn extras_travel_beside_masked_updates() {
     };
     let outcome = play(task, secure(4), &slow());
     assert_eq!(number(&outcome, "notes"), 10.0);
-    assert!(outcome.rounds.iter().all(|row| row.completed == 5));
+    assert!(outcome.tables.rounds.iter().all(|row| row.completed == 5));
 }
 
 /// Clients that have trained wait for the others' shares, which never come where too many leave:
@@ -192,7 +198,7 @@ fn an_extra_that_is_not_sent_spends_nothing() {
     let notes = outcome.ledger.rows().filter(|(kind, ..)| kind.name == "note");
     let n_sent: u64 = notes.map(|(.., cell)| cell.sent).sum();
     assert!((1..60).contains(&n_sent), "some rounds send and some do not: {n_sent}");
-    assert_eq!(outcome.privacy[1].releases, n_sent);
+    assert_eq!(outcome.tables.privacy[1].releases, n_sent);
 }
 
 #[test]

@@ -23,14 +23,14 @@ fn of_all(n: u32) -> World {
 fn power_of_choice_asks_the_client_with_the_largest_reported_loss() {
     let outcome = play(toy(5), protocol(8), &of_all(1));
     assert_eq!(firsts(&outcome)[4..], [14.0, 19.0, 24.0, 29.0]);
-    let row = |kind: &'static str| outcome.messages.iter().filter(move |row| row.kind == kind);
+    let row = |kind: &'static str| outcome.tables.messages.iter().filter(move |row| row.kind == kind);
     let sent: u64 = row("reported_update").map(|row| row.sent).sum();
     let bytes: u64 = row("reported_update").map(|row| row.payload_bytes).sum();
     // The number of metrics, the loss, the samples, and two numbers.
     assert_eq!((sent, bytes), (8, 8 * 20));
     assert_eq!(row("update").count(), 0);
     // The last round is client 4's: 5 s of training, and half of that for the loss.
-    let [.., before, last] = &outcome.rounds[..] else {
+    let [.., before, last] = &outcome.tables.rounds[..] else {
         panic!("8 rounds")
     };
     assert!((last.virtual_s - before.virtual_s - 7.5).abs() < 1e-6, "{last:?}");
@@ -69,7 +69,7 @@ fn fastest() -> World {
 #[test]
 fn a_selection_from_outside_sees_how_long_clients_took() {
     let outcome = play(toy(4), protocol(6), &fastest());
-    let ends: Vec<f64> = outcome.rounds.iter().map(|row| row.virtual_s.round()).collect();
+    let ends: Vec<f64> = outcome.tables.rounds.iter().map(|row| row.virtual_s.round()).collect();
     assert_eq!(ends, [1.0, 3.0, 6.0, 10.0, 11.0, 12.0]);
 }
 
@@ -94,7 +94,7 @@ impl Observer for Piece {
 
 #[test]
 fn what_a_selection_knows_and_keeps_is_part_of_a_checkpoint() {
-    let everything = |outcome: Outcome| format!("{:?} {:?}", outcome.rounds, outcome.ledger);
+    let everything = |outcome: Outcome| format!("{:?} {:?}", outcome.tables.rounds, outcome.ledger);
     let whole = everything(play(toy(4), protocol(6), &fastest()));
     let strategy = rounds(toy(4), protocol(6));
     let system = System {
@@ -211,6 +211,7 @@ fn of_answers_that_come_together_some_are_drawn() {
     let outcome = play(toy(20), protocol(rounds), &world);
     assert!(
         outcome
+            .tables
             .rounds
             .iter()
             .all(|r| (r.cohort, r.completed, r.dropped, r.late) == (20, 10, 0, 10))

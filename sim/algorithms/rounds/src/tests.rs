@@ -277,7 +277,7 @@ pub(super) fn play(task: Toy, protocol: Protocol, world: &World) -> Outcome {
 
 /// The first number after each round.
 pub(super) fn firsts(outcome: &Outcome) -> Vec<f64> {
-    let rows = outcome.scores.iter().filter(|row| row.metric == "first");
+    let rows = outcome.tables.scores.iter().filter(|row| row.metric == "first");
     rows.map(|row| row.value).collect()
 }
 
@@ -290,14 +290,12 @@ pub(super) fn number(outcome: &Outcome, name: &str) -> f64 {
 pub(super) fn everything(outcome: Outcome) -> String {
     let Outcome {
         ledger,
-        rounds,
-        scores,
+        tables,
         summary,
         artifacts,
-        clients,
         ..
     } = outcome;
-    format!("{ledger:?} {rounds:?} {scores:?} {summary:?} {artifacts:?} {clients:?}")
+    format!("{ledger:?} {tables:?} {summary:?} {artifacts:?}")
 }
 
 /// Client `c` takes `c + 1` seconds.
@@ -332,7 +330,7 @@ fn one_update_is_the_new_model_and_none_leaves_the_old_one() {
         ..World::ideal()
     };
     let outcome = play(toy(50), protocol(1), &one);
-    let round = &outcome.rounds[0];
+    let round = &outcome.tables.rounds[0];
     assert_eq!((round.cohort, round.completed), (1, 1));
     assert_eq!(firsts(&outcome)[0].fract(), 0.0);
     // A single client without samples: its update weighs nothing.
@@ -347,7 +345,13 @@ fn one_update_is_the_new_model_and_none_leaves_the_old_one() {
     let outcome = play(toy(4), protocol(3), &away);
     assert_eq!(firsts(&outcome), [0.0; 3]);
     assert_eq!(number(&outcome, "lost_models"), 12.0);
-    assert!(outcome.rounds.iter().all(|row| (row.completed, row.dropped) == (0, 4)));
+    assert!(
+        outcome
+            .tables
+            .rounds
+            .iter()
+            .all(|row| (row.completed, row.dropped) == (0, 4))
+    );
 }
 
 #[test]
@@ -367,7 +371,7 @@ fn an_update_with_nan_is_refused_and_named() {
         String::from_utf8_lossy(&table.bytes),
         "client,round,index,value\n2,1,0,NaN\n"
     );
-    let completed: Vec<u64> = outcome.rounds.iter().map(|row| row.completed).collect();
+    let completed: Vec<u64> = outcome.tables.rounds.iter().map(|row| row.completed).collect();
     assert_eq!(completed, [4, 3, 4]);
     // Without client 2: (2 + 12) / 4.
     let steps: Vec<f64> = firsts(&outcome).windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -387,7 +391,7 @@ fn a_late_update_is_counted_but_not_aggregated() {
     let outcome = play(toy(5), protocol(2), &world);
     // Clients 3 and 4 take 4 and 5 seconds; 0, 1 and 2 are in time: (2 + 6) / 3.
     assert!((firsts(&outcome)[0] - 8.0 / 3.0).abs() < 1e-6);
-    let first = &outcome.rounds[0];
+    let first = &outcome.tables.rounds[0];
     assert_eq!((first.cohort, first.completed, first.dropped, first.late), (5, 3, 0, 2));
     assert!((first.virtual_s - 3.5).abs() < 1e-6);
     let strict = Protocol {
@@ -412,7 +416,10 @@ fn what_comes_first_counts_where_speeds_differ() {
     let outcome = play(toy(6), protocol(1), &world);
     // Clients 0 and 1 are the fastest; client 0 weighs nothing.
     assert_eq!(firsts(&outcome), [2.0]);
-    assert_eq!((outcome.rounds[0].completed, outcome.rounds[0].dropped), (2, 4));
+    assert_eq!(
+        (outcome.tables.rounds[0].completed, outcome.tables.rounds[0].dropped),
+        (2, 4)
+    );
 }
 
 #[test]
@@ -432,7 +439,7 @@ fn an_absent_client_is_given_up_or_waited_for() {
     };
     let outcome = play(toy(40), wait, &world);
     assert_eq!(number(&outcome, "lost_models"), 0.0);
-    assert!(outcome.rounds.iter().map(|row| row.late).sum::<u64>() > 0);
+    assert!(outcome.tables.rounds.iter().map(|row| row.late).sum::<u64>() > 0);
 }
 
 #[test]
@@ -456,7 +463,7 @@ fn a_client_that_leaves_in_mid_round_does_not_hold_the_round_up() {
             ..protocol(8)
         };
         let outcome = play(toy(20), protocol, &world);
-        assert_eq!(outcome.rounds.len(), 8);
+        assert_eq!(outcome.tables.rounds.len(), 8);
         assert!(firsts(&outcome)[7] > 0.0);
     }
 }
@@ -482,7 +489,7 @@ fn a_round_waits_for_extras_and_collects_them() {
     };
     let outcome = play(task, protocol(4), &world);
     assert_eq!(number(&outcome, "notes"), 12.0, "those of the last round too");
-    assert!(outcome.rounds.iter().all(|row| row.completed == 6));
+    assert!(outcome.tables.rounds.iter().all(|row| row.completed == 6));
     let bytes = |name: &str| {
         let rows = outcome.ledger.rows().filter(|(kind, ..)| kind.name == name);
         rows.map(|(.., cell)| cell.payload_bytes).sum::<u64>()
@@ -492,18 +499,21 @@ fn a_round_waits_for_extras_and_collects_them() {
         [24 * 9, 24 * 12, 12 * 100]
     );
     assert_eq!(
-        (outcome.privacy[1].releases, outcome.privacy[1].epsilon_max_client),
+        (
+            outcome.tables.privacy[1].releases,
+            outcome.tables.privacy[1].epsilon_max_client
+        ),
         (12, 1.0)
     );
     // Four times three things, one in parallel, and two once: 14 releases a client, of which each
     // thing bears 4 × 0.25 + 1.
-    let things = &outcome.privacy[2];
+    let things = &outcome.tables.privacy[2];
     assert_eq!((things.releases, things.epsilon_max_client), (6 * 14, 2.0));
     assert_eq!(
         (things.epsilon_per_release, things.epsilon_mean_client),
         (5.0 / 14.0, 2.0)
     );
-    assert_eq!(outcome.privacy[0].epsilon_max_client, f64::INFINITY);
+    assert_eq!(outcome.tables.privacy[0].epsilon_max_client, f64::INFINITY);
 }
 
 #[test]

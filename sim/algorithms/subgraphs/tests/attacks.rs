@@ -279,7 +279,12 @@ fn a_run_with_attacks_goes_the_way_of_the_run_without_and_no_number_depends_on_t
         let outcomes = [1, 2].map(|threads| play(with, &sixes(), 8, threads));
         assert_eq!(outcomes[0].summary, outcomes[1].summary, "{name}");
         let (with, without) = (&outcomes[0], play(&without, &sixes(), 8, 1));
-        let told = |outcome: &Outcome| format!("{:?} {:?} {:?}", outcome.ledger, outcome.rounds, outcome.scores);
+        let told = |outcome: &Outcome| {
+            format!(
+                "{:?} {:?} {:?}",
+                outcome.ledger, outcome.tables.rounds, outcome.tables.scores
+            )
+        };
         assert_eq!(told(with), told(&without), "{name}");
         let is_of_both = |(name, _): &&(String, f64)| without.summary.iter().any(|(other, _)| other == name);
         let kept: Vec<(String, f64)> = with.summary.iter().filter(is_of_both).cloned().collect();

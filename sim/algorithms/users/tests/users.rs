@@ -76,12 +76,17 @@ fn reports_have_the_stated_sizes_and_an_edge_costs_every_list_that_tells_of_it()
     let dataset = blocks(0.8);
     let bytes = |edges: &str| {
         let outcome = play(&dataset, &format!("edges: {edges}"));
-        let epsilons: Vec<f64> = outcome.privacy.iter().map(|row| row.epsilon_max_client).collect();
+        let epsilons: Vec<f64> = outcome
+            .tables
+            .privacy
+            .iter()
+            .map(|row| row.epsilon_max_client)
+            .collect();
         let costs = ["feature_bytes", "edge_bytes"].map(|name| number(&outcome, name));
         (costs, find(&outcome, "edge_epsilon"), epsilons)
     };
     let outcome = play(&dataset, "edges: Blink(epsilon: 2, degree_share: 0.25)");
-    let edge = outcome.privacy.last().unwrap();
+    let edge = outcome.tables.privacy.last().unwrap();
     assert_eq!((edge.unit.as_str(), edge.releases), ("one edge", u64::from(2 * N)));
     assert_eq!((edge.epsilon_claimed, edge.epsilon_basic), (Some(2.0), Some(4.0)));
     let close = |a: f64, b: f64| (a - b).abs() < 1e-12;
@@ -108,7 +113,7 @@ fn reports_have_the_stated_sizes_and_an_edge_costs_every_list_that_tells_of_it()
     let (costs, epsilon, all) = bytes("PublicEdges()");
     assert_eq!((costs[1], epsilon, &all[..]), (0.0, None, &[1.0, 1.0, 0.0][..]));
     let outcome = play(&dataset, CLEAR);
-    assert_eq!(outcome.privacy[0].epsilon_max_client, f64::INFINITY);
+    assert_eq!(outcome.tables.privacy[0].epsilon_max_client, f64::INFINITY);
     assert_eq!(find(&outcome, "feature_epsilon"), None);
     assert_eq!(outcome.ledger.total().sent, u64::from(2 * N));
 }
@@ -306,7 +311,7 @@ fn released_numbers_are_packed_at_no_price() {
             &format!("features: {features}, labels: ClearLabels(), network: Gcn, codec: {codec}"),
         )
     };
-    let spent = |outcome: &Outcome| format!("{:?}", outcome.privacy);
+    let spent = |outcome: &Outcome| format!("{:?}", outcome.tables.privacy);
     for features in ["LaplaceFeatures(epsilon: 200)", "GaussianFeatures(epsilon: 50)"] {
         let plain = with(features, "Plain()");
         assert_eq!(number(&plain, "feature_bytes"), 96.0);
@@ -325,7 +330,7 @@ fn released_numbers_are_packed_at_no_price() {
     let (plain, packed) = (with("ClearFeatures()", "Plain()"), with("ClearFeatures()", "Half()"));
     let n_marks = number(&plain, "feature_bytes") / 8.0;
     assert!((number(&packed, "feature_bytes") - (4.0 + 6.0 * n_marks)).abs() < 1e-9);
-    assert_eq!(plain.scores, packed.scores);
+    assert_eq!(plain.tables.scores, packed.tables.scores);
 }
 
 #[test]
@@ -355,7 +360,7 @@ fn threads_windows_and_encoding_do_not_matter() {
         ));
         let print = |options| {
             let outcome = play_in(&dataset, &params, &World::ideal(), options).unwrap();
-            format!("{:?} {:?}", outcome.scores, outcome.summary)
+            format!("{:?} {:?}", outcome.tables.scores, outcome.summary)
         };
         let first = print(Options::default());
         for options in [

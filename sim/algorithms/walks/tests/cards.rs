@@ -97,14 +97,18 @@ fn every_member_is_a_client_and_every_edge_is_cut() {
         (division.items, division.clients, division.edges, division.cut_edges),
         (34, 34, 78, 78)
     );
-    assert_eq!(run.partition.len(), 34);
+    assert_eq!(run.tables.partition.len(), 34);
     assert!(
-        run.partition
+        run.tables
+            .partition
             .iter()
             .all(|row| row.shard_size == 1 && row.items == 1 && row.inner_edges == 0)
     );
-    assert_eq!(run.partition.iter().map(|row| row.cut_edges).sum::<u64>(), 2 * 78);
-    let downlink: u64 = run.clients.iter().map(|row| row.downlink_bytes).sum();
+    assert_eq!(
+        run.tables.partition.iter().map(|row| row.cut_edges).sum::<u64>(),
+        2 * 78
+    );
+    let downlink: u64 = run.tables.clients.iter().map(|row| row.downlink_bytes).sum();
     assert_eq!(downlink, bytes(&run, Direction::Downlink));
 }
 
@@ -142,35 +146,35 @@ const ROUGH: [&str; 3] = [
 ];
 
 fn bytes(run: &RunDir, direction: Direction) -> u64 {
-    let rows = run.messages.iter().filter(|row| row.direction == direction);
+    let rows = run.tables.messages.iter().filter(|row| row.direction == direction);
     rows.map(|row| row.payload_bytes + row.header_bytes).sum()
 }
 
 #[test]
 fn the_tables_of_a_rough_world_say_the_same() {
     let run = run("fedwalk/walks", &ROUGH, "rough");
-    for row in &run.messages {
+    for row in &run.tables.messages {
         assert_eq!(row.sent, row.delivered + row.dropped + row.in_flight, "{row:?}");
         assert!(row.header_bytes >= 40 * row.sent, "{row:?}");
         assert!(row.header_bytes <= 40 * (row.sent + row.retried), "{row:?}");
     }
-    let sum = |count: &dyn Fn(&MessageRow) -> u64| run.messages.iter().map(count).sum::<u64>();
+    let sum = |count: &dyn Fn(&MessageRow) -> u64| run.tables.messages.iter().map(count).sum::<u64>();
     assert!(sum(&|row| row.dropped) > 0);
     assert!(sum(&|row| row.retried) > 0);
     assert_eq!(sum(&|row| row.in_flight), 0);
-    assert!(run.rounds.iter().map(|row| row.late).sum::<u64>() > 0);
-    let completed: u64 = run.rounds[1..].iter().map(|row| row.completed).sum();
+    assert!(run.tables.rounds.iter().map(|row| row.late).sum::<u64>() > 0);
+    let completed: u64 = run.tables.rounds[1..].iter().map(|row| row.completed).sum();
     assert_eq!(run.summary["walks_completed"], completed as f64);
-    for row in &run.rounds {
+    for row in &run.tables.rounds {
         assert_eq!(row.completed + row.dropped + row.late, row.cohort, "{row:?}");
     }
-    let uplink: u64 = run.clients.iter().map(|row| row.uplink_bytes).sum();
-    let peer: u64 = run.clients.iter().map(|row| row.peer_bytes).sum();
+    let uplink: u64 = run.tables.clients.iter().map(|row| row.uplink_bytes).sum();
+    let peer: u64 = run.tables.clients.iter().map(|row| row.peer_bytes).sum();
     assert_eq!(uplink, bytes(&run, Direction::Uplink));
     assert_eq!(peer, bytes(&run, Direction::Peer));
     assert!(peer > 0);
-    assert_eq!(run.clients.len(), 600);
-    assert!(run.clients.iter().all(|row| row.shard_size == 1));
+    assert_eq!(run.tables.clients.len(), 600);
+    assert!(run.tables.clients.iter().all(|row| row.shard_size == 1));
 }
 
 /// The card `fedwalk/walks` predicts by vectors that devices have already.
@@ -188,7 +192,7 @@ fn a_predictor_that_downloads_nothing_has_nothing_to_earn_back() {
 #[test]
 fn messages_under_way_at_the_horizon_are_in_flight() {
     let run = run("fedwalk/walks", &[&ROUGH[..], &["horizon_s=2"]].concat(), "horizon");
-    assert!(run.messages.iter().map(|row| row.in_flight).sum::<u64>() > 0);
+    assert!(run.tables.messages.iter().map(|row| row.in_flight).sum::<u64>() > 0);
     assert_eq!(run.summary["virtual_s"], 2.0);
     assert!(run.manifest.finished);
 }

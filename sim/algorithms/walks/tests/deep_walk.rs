@@ -57,7 +57,7 @@ fn it_sends_every_edge_twice_and_learns_the_classes() {
     assert_eq!((total.sent, total.delivered), (100, 100));
     assert_eq!(total.payload_bytes, 8 * dataset.graph().n_edges() as u64);
     assert!(number(&outcome, "micro_f1[train_ratio=0.5]").unwrap() > 0.9);
-    assert_eq!(outcome.privacy[0].epsilon_max_client, f64::INFINITY);
+    assert_eq!(outcome.tables.privacy[0].epsilon_max_client, f64::INFINITY);
     assert_eq!(outcome.artifacts[0].path, "embeddings.npy");
 }
 
@@ -65,7 +65,10 @@ fn it_sends_every_edge_twice_and_learns_the_classes() {
 fn threads_windows_and_encoding_do_not_matter() {
     let print = |options| {
         let outcome = play(&cliques(), params(), &World::ideal(), options).unwrap();
-        format!("{:?} {:?} {:?}", outcome.scores, outcome.summary, outcome.artifacts)
+        format!(
+            "{:?} {:?} {:?}",
+            outcome.tables.scores, outcome.summary, outcome.artifacts
+        )
     };
     let first = print(Options::default());
     for (threads, windows, wire_check) in [(2, true, true), (1, false, false), (8, true, false)] {
@@ -87,7 +90,7 @@ fn an_absent_device_is_known_by_its_neighbours() {
         ..World::ideal()
     };
     let outcome = play(&cliques(), params(), &world, Options::default()).unwrap();
-    let round = &outcome.rounds[0];
+    let round = &outcome.tables.rounds[0];
     assert!(round.dropped > 0 && round.completed + round.dropped == 100, "{round:?}");
     assert!(number(&outcome, "micro_f1[train_ratio=0.5]").unwrap() > 0.8);
 }
@@ -125,7 +128,7 @@ fn at_equal_epsilon_the_server_knows_what_randomised_response_leaves() {
             ..params()
         };
         let outcome = play(&dataset, params, &World::ideal(), Options::default()).unwrap();
-        let row = &outcome.privacy[0];
+        let row = &outcome.tables.privacy[0];
         assert_eq!(
             (row.releases, row.epsilon_max_client, row.epsilon_claimed),
             (100, epsilon, Some(epsilon))

@@ -70,8 +70,13 @@ fn sent(outcome: &Outcome, kind: &str) -> u64 {
 
 /// All that a result consists of.
 fn everything(outcome: &Outcome) -> String {
-    let (ledger, rounds, summary, clients) = (&outcome.ledger, &outcome.rounds, &outcome.summary, &outcome.clients);
-    let (scores, privacy, artifacts) = (&outcome.scores, &outcome.privacy, &outcome.artifacts);
+    let (ledger, rounds, summary, clients) = (
+        &outcome.ledger,
+        &outcome.tables.rounds,
+        &outcome.summary,
+        &outcome.tables.clients,
+    );
+    let (scores, privacy, artifacts) = (&outcome.tables.scores, &outcome.tables.privacy, &outcome.artifacts);
     format!("{ledger:?} {rounds:?} {summary:?} {clients:?} {scores:?} {privacy:?} {artifacts:?}")
 }
 
@@ -149,7 +154,7 @@ fn every_phase_has_the_sizes_of_the_message_table() {
         ("sequence", 100, 100 * 20),
     ];
     assert_eq!(bytes, expected);
-    for row in &outcome.messages {
+    for row in &outcome.tables.messages {
         assert_eq!(row.expected_messages, Some(row.sent as f64), "{row:?}");
     }
 }
@@ -259,7 +264,7 @@ fn vectors_tell_the_classes_and_the_edges_apart() {
         ..Options::default()
     };
     let dry = play(&graph, params, &World::ideal(), dry);
-    assert!(dry.artifacts.is_empty() && dry.scores.iter().all(|row| row.metric != "micro_f1"));
+    assert!(dry.artifacts.is_empty() && dry.tables.scores.iter().all(|row| row.metric != "micro_f1"));
 }
 
 #[test]
@@ -320,6 +325,7 @@ fn every_encoder_reports_what_it_costs() {
         };
         let outcome = play(&graph, params, &World::ideal(), Options::default());
         let row = outcome
+            .tables
             .privacy
             .iter()
             .find(|row| row.mechanism.ends_with("walk entry"))
@@ -416,9 +422,9 @@ fn a_rough_world_gives_the_same_run_for_any_threads_windows_and_encoding() {
             let total = outcome.ledger.total();
             assert!(total.dropped_total() > 0 && total.retried > 0, "{absent:?}: {total:?}");
             assert!(
-                outcome.rounds.iter().any(|row| row.dropped > 0),
+                outcome.tables.rounds.iter().any(|row| row.dropped > 0),
                 "{absent:?}: {:?}",
-                outcome.rounds
+                outcome.tables.rounds
             );
             everything(&outcome)
         };
@@ -531,9 +537,9 @@ fn late_walks_are_counted_in_their_own_round() {
         ..rough_world()
     };
     let outcome = play(&ring(300), params, &world, Options::default());
-    let late: u64 = outcome.rounds.iter().map(|row| row.late).sum();
-    assert!(late > 0, "{:?}", outcome.rounds);
-    for row in &outcome.rounds {
+    let late: u64 = outcome.tables.rounds.iter().map(|row| row.late).sum();
+    assert!(late > 0, "{:?}", outcome.tables.rounds);
+    for row in &outcome.tables.rounds {
         assert_eq!(row.completed + row.dropped + row.late, row.cohort, "{row:?}");
     }
 }

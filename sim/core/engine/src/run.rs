@@ -38,23 +38,16 @@ use crate::world::World;
 use folkmoot_draws::Streams;
 use folkmoot_metrics::run_dir::Artifact;
 use folkmoot_metrics::trace::Followed;
-use folkmoot_metrics::{
-    AbsenceRow, ClientId, ClientRow, ClientScoreRow, ControlRow, Ledger, MessageRow, Party, PrivacyRow, ReadingRow,
-    Round, RoundRow, ScoreRow, SimSpan, SimTime, Term, Unit,
-};
+use folkmoot_metrics::{ClientId, Ledger, Party, Round, SimSpan, SimTime, Tables, Term, Unit};
 use std::collections::BTreeMap;
 use team::{Link, Status, Team};
 use threads::Task;
 
 pub struct Outcome {
     pub ledger: Ledger,
-    /// The same as rows, beside what theory predicts.
-    pub messages: Vec<MessageRow>,
-    pub rounds: Vec<RoundRow>,
-    /// Scores during the run, then the final ones.
-    pub scores: Vec<ScoreRow>,
-    /// What the engine reads off at the end of each round.
-    pub readings: Vec<ReadingRow>,
+    /// The rows of the run's tables, without those that say how it was run: the partition,
+    /// observations and times. Scores during the run come before the final ones.
+    pub tables: Tables,
     /// Scores of the time before the run ended: where the result hash has the readings.
     pub readings_after: u64,
     pub summary: Vec<(String, f64)>,
@@ -70,14 +63,6 @@ pub struct Outcome {
     pub stopped_early: bool,
     /// The strategy's files for `artifacts/`.
     pub artifacts: Vec<Artifact>,
-    /// How clients fare one by one, where they are scored so.
-    pub client_scores: Vec<ClientScoreRow>,
-    pub controls: Vec<ControlRow>,
-    pub privacy: Vec<PrivacyRow>,
-    /// One row per client.
-    pub clients: Vec<ClientRow>,
-    /// When some clients were away; no result, as it follows from the world.
-    pub absences: Vec<AbsenceRow>,
     /// The strategy's counters by round: name, then one number per round.
     pub counters: Vec<(&'static str, Vec<u64>)>,
     /// Virtual time at the end.

@@ -348,11 +348,11 @@ fn print(outcome: &Outcome) -> String {
     format!(
         "{:#?} {:?} {:?} {:?} {:?} {:?} {:?} {} {:?}",
         outcome.ledger,
-        outcome.rounds,
+        outcome.tables.rounds,
         outcome.summary,
-        outcome.scores,
-        outcome.privacy,
-        outcome.clients,
+        outcome.tables.scores,
+        outcome.tables.privacy,
+        outcome.tables.clients,
         outcome.counters,
         outcome.handled,
         outcome.end
@@ -418,9 +418,9 @@ fn every_fate_appears_and_every_row_balances() {
     assert!(total.retried > 0 && total.in_flight > 0, "{total:?}");
     assert_eq!(outcome.ledger.unbalanced(), None);
     assert!(
-        outcome.rounds.iter().map(|row| row.late).sum::<u64>() > 0,
+        outcome.tables.rounds.iter().map(|row| row.late).sum::<u64>() > 0,
         "{:?}",
-        outcome.rounds
+        outcome.tables.rounds
     );
     assert!(
         outcome
@@ -428,7 +428,7 @@ fn every_fate_appears_and_every_row_balances() {
             .iter()
             .all(|(_, by_round)| by_round.iter().sum::<u64>() > 0)
     );
-    assert_eq!(outcome.rounds.len(), 4);
+    assert_eq!(outcome.tables.rounds.len(), 4);
 }
 
 #[test]
@@ -455,14 +455,14 @@ fn in_the_ideal_world_every_token_comes_home() {
         .map(|(kind, _, _, cell)| (kind.name, cell.delivered))
         .collect();
     assert_eq!(sent, [("begin", 100), ("token", 1200), ("report", 100)]);
-    assert_eq!(outcome.privacy[0].releases, 4 * 1200);
+    assert_eq!(outcome.tables.privacy[0].releases, 4 * 1200);
     assert_eq!(
         outcome.end,
         SimTime(4 * 14),
         "14 messages of a nanosecond each, one after the other"
     );
     assert_eq!(
-        outcome.clients.iter().map(|row| row.peer_bytes).sum::<u64>(),
+        outcome.tables.clients.iter().map(|row| row.peer_bytes).sum::<u64>(),
         4 * 1200 * 8
     );
 }
@@ -475,7 +475,7 @@ fn the_horizon_ends_a_run_and_leaves_messages_in_flight() {
     };
     let outcome = play(&RELAY, &world, Options::default());
     assert_eq!(outcome.end, SimTime(50_000_000));
-    assert!(outcome.ledger.total().in_flight > 0 && outcome.rounds.is_empty());
+    assert!(outcome.ledger.total().in_flight > 0 && outcome.tables.rounds.is_empty());
 }
 
 /// A client without a peer to hear from does the same whether or not there is one client more: its
@@ -492,7 +492,7 @@ fn adding_a_client_leaves_the_others_draws_alone() {
         cohort: Box::new(CohortSpec::All),
         ..rough_world(availability::Bernoulli { online_prob: 0.8 })
     };
-    let rows = |n: u32| play_with(&strategy, n, &world, Options::default()).clients;
+    let rows = |n: u32| play_with(&strategy, n, &world, Options::default()).tables.clients;
     let (ten, eleven) = (rows(10), rows(11));
     assert_eq!(ten[..], eleven[..10]);
     assert!(

@@ -102,6 +102,7 @@ fn told_in_pieces(
             .map(|(kind, round, way, cell)| ((kind.name, round, way), *cell))
             .collect(),
         totals: outcome
+            .tables
             .clients
             .iter()
             .map(|row| {
@@ -115,6 +116,7 @@ fn told_in_pieces(
             })
             .collect(),
         round_ends: outcome
+            .tables
             .rounds
             .iter()
             .map(|row| SimTime(nanoseconds(row.virtual_s)))

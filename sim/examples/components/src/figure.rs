@@ -23,6 +23,7 @@ impl FigureSource for RoundTimes {
 
     fn of_run(&self, run: &RunDir) -> Result<Vec<Figure>, ReadError> {
         let ends: Vec<(f64, f64)> = run
+            .tables
             .rounds
             .iter()
             .map(|row| (f64::from(row.round), row.virtual_s))

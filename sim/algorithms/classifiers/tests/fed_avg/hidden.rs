@@ -55,14 +55,14 @@ fn hidden_graphs_cost_what_a_published_accountant_says() {
     ] {
         params.protocol.secure = secure;
         let outcome = play(&params, dry_run);
-        let row = &outcome.privacy[0];
+        let row = &outcome.tables.privacy[0];
         let is_named =
             (row.mechanism.as_str(), row.unit.as_str()) == ("Gaussian noise: sums of gradients", "one graph");
         assert!(is_named && row.releases == 1000, "{row:?}");
         let epsilon = row.epsilon_renyi.unwrap();
         // dp-accounting 0.6.0 proves this by its own orders, which are fewer.
         assert!((2.10136..2.1013671).contains(&epsilon), "{epsilon}");
-        assert_eq!(outcome.privacy.len(), 1);
+        assert_eq!(outcome.tables.privacy.len(), 1);
     }
     // Without noise updates are what they always are.
     params.protocol.secure = Secure::Off;
@@ -70,7 +70,7 @@ fn hidden_graphs_cost_what_a_published_accountant_says() {
         clip,
         noise_multiplier: 0.0,
     };
-    let row = &play(&params, true).privacy[0];
+    let row = &play(&params, true).tables.privacy[0];
     assert_eq!(
         (row.mechanism.as_str(), row.epsilon_max_client),
         ("none: weights", f64::INFINITY)

@@ -57,10 +57,11 @@ fn plain_words() -> Vec<[f32; 3]> {
 }
 
 fn last_scores(outcome: &Outcome) -> Vec<(String, f64)> {
-    let last = outcome.scores.iter().map(|row| row.round).max();
+    let last = outcome.tables.scores.iter().map(|row| row.round).max();
     // Ranks of nodes that are told alike are up to rounding.
     let is_smooth = |metric: &str| !metric.ends_with("auc");
     let rows = outcome
+        .tables
         .scores
         .iter()
         .filter(|row| Some(row.round) == last && is_smooth(&row.metric));
@@ -141,6 +142,7 @@ fn its_messages_are_counted_in_the_clear_and_masked_wet_and_dry() {
     assert_eq!(bytes(&open, "model"), bytes(&raw, "model") + 2 * 6 * 8 * 13);
     assert_eq!(bytes(&open, "update"), bytes(&raw, "update"));
     let row = open
+        .tables
         .privacy
         .iter()
         .find(|row| row.mechanism == "none: statistics")

@@ -93,7 +93,7 @@ fn packed_methods_are_the_same_for_threads_and_on_the_wire() {
                 ..Options::default()
             };
             let (outcome, left) = left(&params, &World::ideal(), options);
-            (left, outcome.ledger, outcome.scores)
+            (left, outcome.ledger, outcome.tables.scores)
         };
         let one = with(1, false);
         assert!(one == with(3, false) && one == with(2, true), "{method}");

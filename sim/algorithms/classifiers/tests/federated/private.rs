@@ -71,14 +71,14 @@ fn it_is_charged_as_federated_averaging_is() {
         &mut Unobserved,
     )
     .unwrap();
-    let row = expected.privacy.last().unwrap();
+    let row = expected.tables.privacy.last().unwrap();
     assert_eq!(row.mechanism, "Gaussian noise: sum of changes");
     assert!(row.epsilon_renyi.is_some_and(|epsilon| epsilon > 0.1), "{row:?}");
     for method in ALONE {
         let (outcome, _) = left(&params(method, noisy), &some(4), Options::default());
         assert_eq!(
-            format!("{:?}", outcome.privacy),
-            format!("{:?}", expected.privacy),
+            format!("{:?}", outcome.tables.privacy),
+            format!("{:?}", expected.tables.privacy),
             "{method}"
         );
     }

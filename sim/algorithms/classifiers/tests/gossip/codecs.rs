@@ -84,7 +84,7 @@ fn a_packed_model_has_the_size_of_its_encoding() {
         let ratio = plain as f64 / encoded as f64;
         assert!((number(&wet, "compression") - ratio).abs() < 1e-12, "{codec}");
         assert_eq!(number(&wet, "link_bytes_most"), (3 * encoded) as f64, "{codec}");
-        for row in wet.messages.iter().filter(|row| row.kind != "report") {
+        for row in wet.tables.messages.iter().filter(|row| row.kind != "report") {
             assert_eq!(row.expected_messages, Some(row.sent as f64), "{codec}: {row:?}");
         }
         let dry = Options {
@@ -228,7 +228,7 @@ fn nothing_packed_depends_on_how_it_is_run() {
                 ..Options::default()
             };
             let (outcome, models) = models_in(&params, &rough(0.2), options);
-            format!("{:?} {:?} {models:?}", outcome.ledger, outcome.rounds)
+            format!("{:?} {:?} {models:?}", outcome.ledger, outcome.tables.rounds)
         };
         let first = played(1, true, false);
         for (threads, windows, wire_check) in [(1, false, false), (2, true, false), (4, true, true)] {

@@ -15,11 +15,11 @@ fn the_ledger_charges_every_view_to_the_graph_that_is_used_most() {
             ..Options::default()
         };
         assert_eq!(
-            outcome.privacy,
-            play_on(graphs(), params, dry).privacy,
+            outcome.tables.privacy,
+            play_on(graphs(), params, dry).tables.privacy,
             "a dry run charges as much"
         );
-        let row = &outcome.privacy[1];
+        let row = &outcome.tables.privacy[1];
         assert_eq!(
             (row.unit.as_str(), row.composition.as_str()),
             ("one edge of one graph", "basic")
@@ -58,7 +58,7 @@ fn the_ledger_charges_every_view_to_the_graph_that_is_used_most() {
         Setting::NoEdges,
     ] {
         assert_eq!(
-            play(&params(clean)).privacy.len(),
+            play(&params(clean)).tables.privacy.len(),
             1,
             "weights alone, without protection"
         );
@@ -79,7 +79,7 @@ fn looking_at_the_other_graphs_is_charged_once() {
             ..Options::default()
         };
         let outcome = play_on(graphs(), &params(setting), options);
-        let row = &outcome.privacy[2];
+        let row = &outcome.tables.privacy[2];
         assert_eq!(row.mechanism, "laplace: views at inference");
         assert_eq!((row.releases, row.epsilon_max_client), (24, 0.5));
     }
@@ -130,6 +130,7 @@ fn features_that_tell_edges_are_charged_without_limit() {
         let outcome = play_on(with_features(structural), &params, Options::default());
         let of_edges = |row: &&PrivacyRow| row.unit == "one edge of one graph" && row.epsilon_max_client.is_infinite();
         let told: Vec<String> = outcome
+            .tables
             .privacy
             .iter()
             .filter(of_edges)

@@ -20,6 +20,7 @@ fn networks_do_not_see_the_order_of_nodes() {
         dataset.features = Some(Features::Sparse(SparseRows::from_rows(5, &rows).unwrap()));
         let outcome = play_on(dataset, &params, Options::default());
         outcome
+            .tables
             .scores
             .iter()
             .filter(|row| row.metric == "loss")

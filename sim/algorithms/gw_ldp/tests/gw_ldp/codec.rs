@@ -16,7 +16,7 @@ fn with(codec: Chosen<dyn Codec>) -> Params {
 fn cost(outcome: &Outcome) -> (u64, String) {
     let of_kind = outcome.ledger.rows().filter(|(kind, ..)| kind.name == "embeddings");
     let bytes = of_kind.map(|(.., cell)| cell.payload_bytes).sum();
-    (bytes, format!("{:?}", outcome.privacy))
+    (bytes, format!("{:?}", outcome.tables.privacy))
 }
 
 #[test]

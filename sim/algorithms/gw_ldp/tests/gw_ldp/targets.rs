@@ -117,10 +117,10 @@ fn statistics_are_asked_for_once_and_charged() {
     let (n, bytes) = sent(&raw, "model", 1);
     assert_eq!(sent(&federated, "model", 1), (n, bytes + 6 * 16));
     assert_eq!(sent(&federated, "update", 1), sent(&raw, "update", 1));
-    let charged = federated.privacy.last().unwrap();
+    let charged = federated.tables.privacy.last().unwrap();
     assert_eq!((charged.mechanism.as_str(), charged.releases), ("none: statistics", 6));
     assert_eq!(charged.epsilon_max_client, f64::INFINITY);
-    assert_eq!(raw.privacy.len() + 1, federated.privacy.len());
+    assert_eq!(raw.tables.privacy.len() + 1, federated.tables.privacy.len());
 }
 
 /// One client has nobody to pool with, so its own scale is that of all, and a round less is
@@ -161,7 +161,7 @@ fn masked_statistics_come_to_the_same_scale() {
     let (plain, masked) = (played("Off"), played("Pairwise(threshold: 0.67)"));
     assert_eq!(sent(&masked, "statistics", 0), (0, 0));
     assert_eq!(sent(&masked, "masked_update", 0), (6, 6 * 6 * 8));
-    let charged = masked.privacy.last().unwrap();
+    let charged = masked.tables.privacy.last().unwrap();
     assert_eq!(
         (charged.mechanism.as_str(), charged.releases),
         ("none: sum of statistics", 6)

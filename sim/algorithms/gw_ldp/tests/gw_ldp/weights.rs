@@ -37,8 +37,8 @@ fn degrees_are_sent_and_charged_where_nodes_weigh_by_them() {
     let [uniform, by_degree] = [NodeWeights::Uniform, NodeWeights::Degree].map(|by| play(&weighed(by), &dataset));
     let n_nodes: usize = dataset.graphs.iter().map(folkmoot_graphs::Graph::n_nodes).sum();
     assert_eq!(embeddings(&by_degree) - embeddings(&uniform), 4 * n_nodes as u64);
-    assert_eq!(uniform.privacy.len() + 1, by_degree.privacy.len());
-    let degrees = by_degree.privacy.last().unwrap();
+    assert_eq!(uniform.tables.privacy.len() + 1, by_degree.tables.privacy.len());
+    let degrees = by_degree.tables.privacy.last().unwrap();
     assert_eq!((degrees.mechanism.as_str(), degrees.releases), ("none: degrees", 6));
     assert_eq!(degrees.epsilon_max_client, f64::INFINITY);
     // Every comparison of graphs is another, by embeddings and by hops; the embeddings themselves

@@ -16,6 +16,7 @@ fn the_ledger_has_the_budget_of_every_vector() {
     params.deployment.matches_per_client = 2.0;
     let outcome = play(0.3, &params);
     let row = outcome
+        .tables
         .privacy
         .iter()
         .find(|row| row.mechanism.starts_with("laplace"))

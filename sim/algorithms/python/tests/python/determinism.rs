@@ -36,7 +36,12 @@ fn a_run_that_was_stopped_goes_on_to_the_same_bytes_with_the_state_of_its_client
 fn scores_have_the_units_and_directions_of_the_app() {
     let Some(desk) = desk(SOFTMAX) else { return };
     let run = desk.whole("run", &["strategy.protocol.evaluate_every=2"]);
-    let accuracy: Vec<_> = run.scores.iter().filter(|row| row.metric == "accuracy").collect();
+    let accuracy: Vec<_> = run
+        .tables
+        .scores
+        .iter()
+        .filter(|row| row.metric == "accuracy")
+        .collect();
     assert_eq!(accuracy.iter().map(|row| row.round).collect::<Vec<_>>(), [1, 3]);
     assert!(accuracy[1].value > 0.5, "{accuracy:?}");
     assert_eq!(run.summary["test_accuracy"], accuracy[1].value);
@@ -46,7 +51,7 @@ fn scores_have_the_units_and_directions_of_the_app() {
     let facts = &run.manifest.public_facts;
     assert_eq!(facts["promise"], "exact on this stack");
     assert!(facts["versions"]["numpy"].is_string(), "{facts:?}");
-    assert_eq!(run.client_scores.len(), 5);
+    assert_eq!(run.tables.client_scores.len(), 5);
 }
 
 #[test]
@@ -58,7 +63,7 @@ fn metrics_of_trainings_are_means_over_the_clients_of_a_round() {
     assert_ne!(app, SOFTMAX);
     let Some(desk) = desk(&app) else { return };
     let run = desk.whole("run", &["cohort=Size(n: 2)"]);
-    let rows: Vec<_> = run.scores.iter().filter(|row| row.metric == "client").collect();
+    let rows: Vec<_> = run.tables.scores.iter().filter(|row| row.metric == "client").collect();
     assert_eq!(rows.len(), 4);
     assert!(
         rows.iter()
@@ -108,6 +113,7 @@ fn global_generators_are_seeded_and_lists_of_arrays_are_models() {
     let (one, other) = (desk.whole("one", &[]), desk.whole("other", &["strategy.workers=1"]));
     assert_eq!(hash(&one), hash(&other));
     let sums: Vec<f64> = one
+        .tables
         .scores
         .iter()
         .filter(|row| row.metric == "sum")

@@ -113,7 +113,7 @@ fn messages_are_counted_by_type_and_round_in_the_sizes_of_the_app() {
     let run = desk.whole("run", &["strategy.run_config.rounds=2"]);
     let sent = |round: u32, direction: Direction| {
         let is_it = |row: &&folkmoot_metrics::MessageRow| row.round == round && row.direction == direction;
-        let rows: Vec<_> = run.messages.iter().filter(is_it).collect();
+        let rows: Vec<_> = run.tables.messages.iter().filter(is_it).collect();
         assert_eq!(rows.len(), 1);
         assert_eq!((rows[0].phase.as_str(), rows[0].kind.as_str()), ("train", "train"));
         (rows[0].sent, rows[0].payload_bytes)
@@ -125,9 +125,10 @@ fn messages_are_counted_by_type_and_round_in_the_sizes_of_the_app() {
             "replies have metrics, too"
         );
     }
-    assert_eq!(run.rounds.len(), 2);
-    assert_eq!((run.rounds[1].cohort, run.rounds[1].completed), (4, 4));
+    assert_eq!(run.tables.rounds.len(), 2);
+    assert_eq!((run.tables.rounds[1].cohort, run.tables.rounds[1].completed), (4, 4));
     let losses: Vec<f64> = run
+        .tables
         .scores
         .iter()
         .filter(|row| row.metric == "loss")
@@ -180,9 +181,9 @@ fn lost_messages_are_waited_for_until_the_timeout_or_the_time_to_live() {
         "lossy",
         &["network.uplink.loss_prob=0.5", "network.max_retries=0", "seed=3"],
     );
-    let dropped: u64 = run.rounds.iter().map(|row| row.dropped).sum();
-    assert!(dropped > 0, "{:?}", run.rounds);
-    let waits = run.rounds.iter().filter(|row| row.dropped > 0).count();
+    let dropped: u64 = run.tables.rounds.iter().map(|row| row.dropped).sum();
+    assert!(dropped > 0, "{:?}", run.tables.rounds);
+    let waits = run.tables.rounds.iter().filter(|row| row.dropped > 0).count();
     let virtual_s = run.summary["virtual_s"];
     assert!(
         (30.0 * waits as f64..30.0 * waits as f64 + 10.0).contains(&virtual_s),
@@ -230,7 +231,7 @@ fn sleeping_and_polling_take_virtual_time() {
     };
     let run = desk.whole("run", &[]);
     assert!((20.0..30.0).contains(&run.summary["virtual_s"]), "{:?}", run.summary);
-    assert_eq!(run.rounds.len(), 1);
+    assert_eq!(run.tables.rounds.len(), 1);
 }
 
 #[test]
@@ -277,7 +278,7 @@ fn exceptions_of_both_sides_end_the_run_with_their_tracebacks() {
         &["strategy.client_errors=Reply", "strategy.run_config={\"rounds\": 9}"],
     );
     assert!(log(&desk, "replies").contains("[2]"), "the server is told");
-    assert_eq!(replies.rounds.len(), 9);
+    assert_eq!(replies.tables.rounds.len(), 9);
 
     let Some(desk) = app("raise KeyError('gone')", "pass") else {
         return;
@@ -383,6 +384,6 @@ fn an_offline_client_is_not_listed_and_gets_its_messages_when_it_is_back() {
     fs::write(desk.path("app/server_app.py"), fewer).unwrap();
     let run: RunDir = desk.whole("run", &settings);
     assert!(!log(&desk, "run").contains("online 6"), "{}", log(&desk, "run"));
-    assert_eq!(run.rounds.iter().map(|row| row.dropped).sum::<u64>(), 0);
+    assert_eq!(run.tables.rounds.iter().map(|row| row.dropped).sum::<u64>(), 0);
     assert_eq!(hash(&run), hash(&desk.go("again", &settings, (1, None)).unwrap()));
 }

@@ -27,7 +27,7 @@ fn metrics_of_clients_are_sent_and_counted() {
         run.summary["update_payload_bytes"] + run.summary["metrics_payload_bytes"]
     );
     let of = |metric: &str| -> Vec<f64> {
-        let rows = run.scores.iter().filter(|row| row.metric == metric);
+        let rows = run.tables.scores.iter().filter(|row| row.metric == metric);
         rows.map(|row| row.value).collect()
     };
     // What clients report of the model that they receive, the evaluator has scored a round before.

@@ -47,7 +47,7 @@ fn clients_train_on_what_an_app_loads() {
     assert!(run.summary["test_accuracy"] > 0.9, "{}", run.summary["test_accuracy"]);
     assert_eq!(run.summary["update_messages"], 4.0 * 6.0);
     let of = |metric: &str| -> Vec<f64> {
-        let rows = run.scores.iter().filter(|row| row.metric == metric);
+        let rows = run.tables.scores.iter().filter(|row| row.metric == metric);
         rows.map(|row| row.value).collect()
     };
     // A client has the same data in all rounds, and its job draws anew in each.

@@ -36,9 +36,12 @@ fn an_app_selects_clients_by_what_they_report() {
     let settings = [&*example("selected"), "strategy.config={\"n_selected\": 2}"];
     let run = desk.whole("run", &settings);
     assert!(
-        run.rounds.iter().all(|row| (row.cohort, row.completed) == (2, 2)),
+        run.tables
+            .rounds
+            .iter()
+            .all(|row| (row.cohort, row.completed) == (2, 2)),
         "{:?}",
-        run.rounds
+        run.tables.rounds
     );
     // Number of metrics and the loss, number of samples, 39 numbers of the model.
     assert_eq!(
@@ -47,7 +50,7 @@ fn an_app_selects_clients_by_what_they_report() {
     );
     assert!(!run.summary.contains_key("update_payload_bytes"));
     // Clients that were never selected come first: within three rounds, all have trained.
-    let trained = run.clients.iter().filter(|row| row.compute_s > 0.0).count();
+    let trained = run.tables.clients.iter().filter(|row| row.compute_s > 0.0).count();
     assert_eq!(trained, 5);
     assert_one_hash(&desk, &settings);
 }
@@ -155,8 +158,8 @@ fn the_median_of_an_app_is_the_built_in_one() {
         ),
     );
     let mean = desk.whole("mean", &settings[1..]);
-    assert_eq!(own.scores.len(), built_in.scores.len());
-    for (one, other) in own.scores.iter().zip(&built_in.scores) {
+    assert_eq!(own.tables.scores.len(), built_in.tables.scores.len());
+    for (one, other) in own.tables.scores.iter().zip(&built_in.tables.scores) {
         assert!((one.value - other.value).abs() < 1e-6, "{one:?}, {other:?}");
     }
     assert_ne!(own.summary["test_loss"], mean.summary["test_loss"]);

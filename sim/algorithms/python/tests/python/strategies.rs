@@ -28,6 +28,7 @@ fn fed_avg_as_a_strategy_sends_what_fed_avg_sends_and_a_header() {
         12.0 * (4.0 * 39.0 + 4.0 + 4.0 + header)
     );
     let phases: Vec<_> = run
+        .tables
         .messages
         .iter()
         .map(|row| (row.phase.as_str(), row.kind.as_str()))
@@ -37,12 +38,18 @@ fn fed_avg_as_a_strategy_sends_what_fed_avg_sends_and_a_header() {
         "{phases:?}"
     );
     assert!(
-        run.rounds.iter().all(|row| (row.cohort, row.completed) == (3, 3)),
+        run.tables
+            .rounds
+            .iter()
+            .all(|row| (row.cohort, row.completed) == (3, 3)),
         "{:?}",
-        run.rounds
+        run.tables.rounds
     );
-    assert_eq!(run.scores.iter().filter(|row| row.metric == "accuracy").count(), 4);
-    assert_eq!(run.client_scores.len(), 5);
+    assert_eq!(
+        run.tables.scores.iter().filter(|row| row.metric == "accuracy").count(),
+        4
+    );
+    assert_eq!(run.tables.client_scores.len(), 5);
     assert_one_hash(&desk, &settings);
     // Momentum that clients keep is used.
     let without = desk.whole("without", &[&*example("fed_avg", "{\"epochs\": 2}"), settings[1]]);
@@ -77,7 +84,8 @@ fn fed_avg_as_a_strategy_learns_what_fed_avg_learns() {
     fs::write(desk.path("client.py"), start(&softmax, "MODEL", "facts")).unwrap();
     let built_in = desk.whole("built-in", &[&format!("strategy.config={config}"), "cohort=Size(n: 3)"]);
     let losses = |run: &folkmoot_metrics::RunDir| -> Vec<f64> {
-        run.scores
+        run.tables
+            .scores
             .iter()
             .filter(|row| row.metric == "loss")
             .map(|row| row.value)
@@ -99,7 +107,7 @@ fn a_token_goes_from_client_to_client_and_waits_for_those_who_are_offline() {
     ];
     let run = desk.whole("run", &settings);
     let sum = |kind: &str, of: fn(&folkmoot_metrics::MessageRow) -> u64| -> u64 {
-        run.messages.iter().filter(|row| row.kind == kind).map(of).sum()
+        run.tables.messages.iter().filter(|row| row.kind == kind).map(of).sum()
     };
     assert_eq!(sum("report", |row| row.delivered), 4);
     // Five hops a round, and again those that found nobody.
@@ -107,11 +115,12 @@ fn a_token_goes_from_client_to_client_and_waits_for_those_who_are_offline() {
     assert_eq!(sent - dropped, 4 * 5);
     assert!(dropped > 0, "no client was offline");
     assert!(
-        run.messages
+        run.tables
+            .messages
             .iter()
             .any(|row| row.phase == "walk" && row.direction == folkmoot_metrics::Direction::Peer),
         "{:?}",
-        run.messages
+        run.tables.messages
     );
     assert_one_hash(&desk, &settings);
 }
@@ -250,7 +259,7 @@ fn a_handler_that_raises_is_repeated_from_its_job() {
 fn charged(desk: &Desk, name: &str) -> Vec<(String, u64, f64)> {
     let run = desk.whole(name, &[ROUNDS]);
     let row = |row: &folkmoot_metrics::PrivacyRow| (row.mechanism.clone(), row.releases, row.epsilon_per_release);
-    run.privacy.iter().map(row).collect()
+    run.tables.privacy.iter().map(row).collect()
 }
 
 /// Noise is drawn and charged by one call: a client's value is clipped and charged to it, and what

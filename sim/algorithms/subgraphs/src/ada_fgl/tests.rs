@@ -359,7 +359,7 @@ fn the_first_step_is_federated_averaging_and_the_second_sends_nothing() {
         rows.map(|(.., cell)| (cell.sent, cell.payload_bytes)).collect()
     };
     assert_eq!(sent(&one), sent(&other));
-    assert_eq!(one.scores, other.scores, "of the common model");
+    assert_eq!(one.tables.scores, other.tables.scores, "of the common model");
     let number = |outcome: &Outcome, name: &str| {
         let found = outcome.summary.iter().find(|(of, _)| of == name);
         found.unwrap_or_else(|| panic!("no {name}")).1

@@ -286,7 +286,7 @@ fn bytes_are_those_of_the_formula() {
         assert_eq!(number(&outcome, "unanswered_clients"), 0.0);
         let played = play(&params, &data, &cut, false);
         assert_eq!(number(&played, "exchange_bytes"), theory, "{params:?}");
-        assert_eq!(played.rounds.len(), 4);
+        assert_eq!(played.tables.rounds.len(), 4);
     }
 }
 
@@ -369,12 +369,18 @@ fn no_hop_is_federated_averaging_to_the_bit_and_hops_are_not() {
         ..Default::default()
     };
     let theirs = play(&averaging, &data, &cut, false);
-    assert_eq!(format!("{:?}", ours.scores), format!("{:?}", theirs.scores));
+    assert_eq!(
+        format!("{:?}", ours.tables.scores),
+        format!("{:?}", theirs.tables.scores)
+    );
     assert_eq!(
         format!("{:?}", ours.ledger.total()),
         format!("{:?}", theirs.ledger.total())
     );
-    assert_ne!(format!("{:?}", of(1).scores), format!("{:?}", theirs.scores));
+    assert_ne!(
+        format!("{:?}", of(1).tables.scores),
+        format!("{:?}", theirs.tables.scores)
+    );
 }
 
 /// A path of four nodes, the first two at one client and the last two at another.

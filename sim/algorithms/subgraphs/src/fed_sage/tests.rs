@@ -292,7 +292,11 @@ fn without_neighbours_to_make_it_is_federated_averaging() {
     };
     let (averaged, fed_sage) = (played(&same, 4, plain()), played(&off, 4, plain()));
     let of_both = |outcome: &Outcome| {
-        let rows = outcome.scores.iter().filter(|row| row.metric != "whole_accuracy");
+        let rows = outcome
+            .tables
+            .scores
+            .iter()
+            .filter(|row| row.metric != "whole_accuracy");
         rows.map(|row| (row.round, row.metric.clone(), row.value.to_bits()))
             .collect::<Vec<_>>()
     };
@@ -302,7 +306,7 @@ fn without_neighbours_to_make_it_is_federated_averaging() {
         number(&fed_sage, "test_loss").to_bits()
     );
     let none = played(&params(generator(0, 5, 5), 3), 4, plain());
-    assert_eq!(none.scores, fed_sage.scores);
+    assert_eq!(none.tables.scores, fed_sage.tables.scores);
     assert!(sent(&none).is_empty());
 }
 
@@ -327,9 +331,9 @@ fn the_ledger_counts_generators_as_the_formula_does() {
         played(&params(generator(2, 2, 2), 3), 4, options)
     });
     assert_eq!(sent(&made), sent(&counted));
-    assert_eq!(made.rounds[0].virtual_s, counted.rounds[0].virtual_s);
+    assert_eq!(made.tables.rounds[0].virtual_s, counted.tables.rounds[0].virtual_s);
     // The first round exchanges, in which all take part.
-    assert_eq!((made.rounds[0].cohort, made.rounds[0].completed), (4, 4));
+    assert_eq!((made.tables.rounds[0].cohort, made.tables.rounds[0].completed), (4, 4));
 }
 
 /// Twenty clients' generators of the authors' size: 40 times 20 of them, a step, none of which is
@@ -356,7 +360,7 @@ fn result(outcome: &Outcome) -> String {
         .collect();
     format!(
         "{:?} {:?} {:?} {rows:?}",
-        outcome.scores, outcome.summary, outcome.privacy
+        outcome.tables.scores, outcome.summary, outcome.tables.privacy
     )
 }
 

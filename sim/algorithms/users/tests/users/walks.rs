@@ -204,7 +204,7 @@ fn walks_visit_as_their_chain_says_and_learn() {
     }
     let outcome = play("steps: 1500, report_every: 500, learning_rate: 0.05, topology: SmallWorld(), tokens: 2");
     assert!(number(&outcome, "test_accuracy") > 0.6, "{:?}", outcome.summary);
-    assert_eq!(outcome.rounds.len(), 3);
+    assert_eq!(outcome.tables.rounds.len(), 3);
 }
 
 /// Where a few are a hundred times as important, a walk on a ring stays with them for hundreds of
@@ -249,7 +249,7 @@ fn visits_beyond_the_most_give_no_gradient() {
     let of = |then: &str| play(&format!("{base}{then})"));
     for then in ["Noise", "Nothing"] {
         let outcome = of(then);
-        let row = &outcome.privacy[0];
+        let row = &outcome.tables.privacy[0];
         // Three gradients each, and a shift of 2 clips over a noise of 2.
         assert_eq!(row.releases, u64::from(3 * CLIENTS), "{then}");
         let one = row.epsilon_per_release;
@@ -261,7 +261,7 @@ fn visits_beyond_the_most_give_no_gradient() {
     assert_eq!(number(&stopped, "stopped_tokens"), 1.0);
     assert!(tokens(&stopped).0 < 60);
     // Without noise nothing protects, and to add noise alone is refused.
-    assert_eq!(play("steps: 20").privacy[0].epsilon_max_client, f64::INFINITY);
+    assert_eq!(play("steps: 20").tables.privacy[0].epsilon_max_client, f64::INFINITY);
     let refused = folkmoot_users::only()
         .settings::<Params>("(visits: (then: Noise))")
         .unwrap_err()
@@ -306,7 +306,7 @@ fn nodes_that_leave_hold_nobody_up() {
         "{:?}",
         outcome.summary
     );
-    assert_eq!(outcome.rounds.len(), 3);
+    assert_eq!(outcome.tables.rounds.len(), 3);
     let leaving = World {
         dropout: DropoutSpec {
             prob: 0.3,
@@ -373,7 +373,10 @@ fn does_not_depend_on_how_it_is_run(codec: &str) {
             &World::ideal(),
             options,
         );
-        format!("{:?} {:?} {:?}", outcome.scores, outcome.summary, outcome.artifacts)
+        format!(
+            "{:?} {:?} {:?}",
+            outcome.tables.scores, outcome.summary, outcome.artifacts
+        )
     };
     let first = print(Options::default());
     for options in [

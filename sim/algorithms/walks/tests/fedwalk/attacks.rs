@@ -131,6 +131,7 @@ fn requests_for_rows_name_the_edges_and_are_charged_and_a_whole_matrix_names_non
     };
     let charged = |outcome: &Outcome| {
         let row = outcome
+            .tables
             .privacy
             .iter()
             .find(|row| row.mechanism == "none: row request")?;

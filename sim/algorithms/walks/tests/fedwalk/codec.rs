@@ -57,7 +57,10 @@ fn packing_costs_no_privacy_and_repeats() {
     let plain = play(&graph, with(Plain {}, Rows::All), &world, Options::default());
     // Of vectors and matrices. What an entry costs follows from the dissimilarities that devices
     // have.
-    assert_eq!(format!("{:?}", &one.privacy[..2]), format!("{:?}", &plain.privacy[..2]));
+    assert_eq!(
+        format!("{:?}", &one.tables.privacy[..2]),
+        format!("{:?}", &plain.tables.privacy[..2])
+    );
     assert_ne!(everything(&one), everything(&plain), "devices read what came");
     for (threads, windows, wire_check) in [(2, true, true), (1, false, false)] {
         let options = Options {

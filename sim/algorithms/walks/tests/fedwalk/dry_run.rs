@@ -34,7 +34,7 @@ fn a_dry_run_sends_the_same_messages_at_the_same_times_whatever_the_pools_are_re
             wet.ledger.total(),
             dry.ledger.total()
         );
-        assert_eq!((wet.rounds, wet.end), (dry.rounds, dry.end), "{pool:?}");
+        assert_eq!((wet.tables.rounds, wet.end), (dry.tables.rounds, dry.end), "{pool:?}");
         assert!(dry.artifacts.is_empty() && !wet.artifacts.is_empty());
     }
 }

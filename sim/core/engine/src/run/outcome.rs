@@ -15,7 +15,7 @@ use crate::world::{Presence, PresenceCursor, World};
 use folkmoot_draws::Streams;
 use folkmoot_metrics::trace::Fate;
 use folkmoot_metrics::{
-    AbsenceRow, ByRound, ClientId, ClientRow, Direction, Ledger, MessageRow, Party, ReadingRow, Round, SimTime,
+    AbsenceRow, ByRound, ClientId, ClientRow, Direction, Ledger, MessageRow, Party, ReadingRow, Round, SimTime, Tables,
 };
 use rayon::prelude::*;
 use std::ops::ControlFlow;
@@ -90,16 +90,21 @@ impl<S: Strategy> Run<'_, '_, S> {
         let rounds = &self.server.record.rounds;
         observer.progressed(&rounds[self.rounds_seen..], &scores[self.scores_seen..]);
         Ok(Some(Outcome {
-            messages: self.message_rows(&ledger),
+            tables: Tables {
+                rounds: self.server.record.rounds.clone(),
+                messages: self.message_rows(&ledger),
+                scores,
+                readings,
+                privacy,
+                clients: numbers.client_rows(end, &|id| ground.shards.size(id)),
+                absences: numbers.absence_rows(end),
+                client_scores: sheet.take_client_scores(),
+                controls: sheet.take_controls(),
+                ..Tables::default()
+            },
             ledger,
-            privacy,
-            clients: numbers.client_rows(end, &|id| ground.shards.size(id)),
-            absences: numbers.absence_rows(end),
             counters,
             handled: self.cores().map(|core| core.handled).sum(),
-            rounds: self.server.record.rounds.clone(),
-            scores,
-            readings,
             readings_after,
             summary: sheet.take_summary(),
             units: sheet.take_units(),
@@ -108,8 +113,6 @@ impl<S: Strategy> Run<'_, '_, S> {
             doubts: self.env.world.dropout.warning(joined, left).into_iter().collect(),
             stopped_early: self.server.record.stopped_early,
             artifacts: sheet.take_artifacts(),
-            client_scores: sheet.take_client_scores(),
-            controls: sheet.take_controls(),
             end,
             memory,
         }))

@@ -222,6 +222,7 @@ fn the_releases_of_an_event_go_on_in_the_stream_of_their_purpose() {
 fn what_is_kept_is_charged_once_by_each_client_and_mechanism() {
     let (_, outcome) = notarise(CohortSpec::All);
     let releases: Vec<(u64, f64)> = outcome
+        .tables
         .privacy
         .iter()
         .map(|row| (row.releases, row.epsilon_max_client))
@@ -230,6 +231,7 @@ fn what_is_kept_is_charged_once_by_each_client_and_mechanism() {
     // ones but once.
     assert_eq!(releases, [(6 * 3 * 4, 6.0), (6, 0.5), (6, 0.5), (6 * 3 * 2, 3.0)]);
     let readings = outcome
+        .tables
         .readings
         .iter()
         .map(|row| (row.metric.as_str(), row.round, row.value, row.n));
@@ -246,6 +248,7 @@ fn what_is_kept_is_charged_once_by_each_client_and_mechanism() {
     // The start, and 18 requests, results and answers.
     assert_eq!(outcome.handled, 1 + 3 * 18);
     let sent: Vec<(u32, u64, bool)> = outcome
+        .tables
         .messages
         .iter()
         .map(|row| (row.round, row.sent, row.materialised))
@@ -265,8 +268,12 @@ fn absence_is_told_by_round() {
     };
     let (_, outcome) = notarise_in(&world);
     let (mut some_away, mut before) = (false, 0.0);
-    let shares = outcome.readings.iter().filter(|row| row.metric == "online_share");
-    for (row, ended) in shares.clone().zip(&outcome.rounds) {
+    let shares = outcome
+        .tables
+        .readings
+        .iter()
+        .filter(|row| row.metric == "online_share");
+    for (row, ended) in shares.clone().zip(&outcome.tables.rounds) {
         let at = SimTime::ZERO + SimSpan::from_secs(ended.virtual_s);
         let is_online = |client: &u32| {
             let (client, round) = (ClientId(*client), Round(row.round));
@@ -294,6 +301,7 @@ fn a_server_asks_more_clients_than_it_needs() {
     assert_eq!(book.sizes, [(5, 3, 5); 3]);
     assert_eq!(outcome.ledger.total().sent, 2 * 15);
     let rows = outcome
+        .tables
         .rounds
         .iter()
         .map(|row| (row.cohort, row.completed, row.dropped, row.late));

@@ -30,7 +30,7 @@ fn all_that_a_server_sends_and_hears_goes_through_its_link() {
             header_bytes: 40,
             ..World::ideal()
         };
-        play_with(&strategy, 10, &world, Options::default()).rounds[0].virtual_s
+        play_with(&strategy, 10, &world, Options::default()).tables.rounds[0].virtual_s
     };
     assert_eq!(ends_at(None, None), 0.025);
     assert_eq!(ends_at(Some(1e3), None), 0.425);

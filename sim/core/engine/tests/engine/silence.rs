@@ -103,7 +103,7 @@ fn messages_that_take_longer_than_time_lasts_are_in_flight_at_the_horizon() {
     let outcome = play(&RELAY, &world(horizon), Options::default());
     let total = outcome.ledger.total();
     assert_eq!((outcome.ledger.unbalanced(), total.in_flight), (None, total.sent));
-    assert_eq!((outcome.rounds.len(), outcome.end), (0, SimTime::ZERO + horizon));
+    assert_eq!((outcome.tables.rounds.len(), outcome.end), (0, SimTime::ZERO + horizon));
     // Without one, no round could ever end.
     let error = try_play((&RELAY, 40), &world(SimSpan::FOREVER), 11, Options::default());
     let error = error.err().unwrap().to_string();
@@ -126,7 +126,7 @@ fn a_round_whose_every_message_is_lost_ends_and_the_next_one_begins() {
     };
     let outcome = play(&RELAY, &world, Options::default());
     // Each is sent four times, and the sender waits 200 ms after each.
-    assert_eq!((outcome.rounds.len(), outcome.end.as_secs()), (4, 3.2));
+    assert_eq!((outcome.tables.rounds.len(), outcome.end.as_secs()), (4, 3.2));
 }
 
 #[test]
