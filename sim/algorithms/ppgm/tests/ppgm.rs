@@ -7,8 +7,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::availability;
 use folkmoot_graphs::{
-    CountScaling, DataDirs, Dataset, DatasetSpec, Features, GraphBuilder, Pair, Partition, Partitioner, SparseRows,
-    partition,
+    CountScaling, DataDirs, Dataset, DatasetSpec, Features, GraphBuilder, Pair, Partition, SparseRows,
 };
 use folkmoot_learning::Tape;
 use folkmoot_ppgm::data::Data;
@@ -593,17 +592,4 @@ fn functions_of_one_variant_are_paired_with_themselves() {
     );
     let learned = system.train();
     assert!(learned.measured.last().unwrap().similarity_auc.unwrap() > 0.9);
-}
-
-#[test]
-fn graphs_may_be_shared_out_to_fewer_devices() {
-    let dataset = functions(20, 1.0, 2);
-    let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    let partition = Arc::new(partition::Iid { n_clients: 7 }.divide(&dataset, &mut rng).unwrap());
-    let system = params(Model::Ppgm)
-        .prepare(&Source::new(&dataset, &partition, Streams::new(3)))
-        .unwrap();
-    let outcome = run(system.system(), &World::ideal(), 3, Options::default(), &mut Unobserved).unwrap();
-    assert_eq!(number(&outcome, "scores_unlike_in_memory"), 0.0);
-    assert!(number(&outcome, "matches_scored") > 0.0);
 }

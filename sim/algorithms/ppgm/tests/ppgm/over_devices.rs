@@ -58,3 +58,16 @@ fn devices_train_together() {
         .0;
     assert!(refused.starts_with("FederatedPpgm: no client has training graphs of two classes; use fewer clients"));
 }
+
+#[test]
+fn graphs_may_be_shared_out_to_fewer_devices() {
+    let dataset = functions(20, 1.0, 2);
+    let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
+    let partition = Arc::new(partition::Iid { n_clients: 7 }.divide(&dataset, &mut rng).unwrap());
+    let system = params(Model::Ppgm)
+        .prepare(&Source::new(&dataset, &partition, Streams::new(3)))
+        .unwrap();
+    let outcome = run(system.system(), &World::ideal(), 3, Options::default(), &mut Unobserved).unwrap();
+    assert_eq!(number(&outcome, "scores_unlike_in_memory"), 0.0);
+    assert!(number(&outcome, "matches_scored") > 0.0);
+}
