@@ -16,11 +16,24 @@ pub(crate) fn names_parts() -> bool {
             .unwrap_or_default();
         let manifest = std::fs::read_to_string(dir.join("Cargo.toml")).unwrap_or_default();
         let of_package = std::env::var("CARGO_PKG_NAME").is_ok_and(|name| name == "folkmoot-parts");
-        of_package
-            || manifest
-                .lines()
-                .any(|line| line.trim_start().starts_with("folkmoot-parts"))
+        of_package || depends_on_parts(&manifest)
     })
+}
+
+/// Whether a manifest has `folkmoot-parts` among its dependencies: as a line of their table, or, as
+/// `cargo package` writes it, as a table.
+fn depends_on_parts(manifest: &str) -> bool {
+    let names = |line: &str| line.starts_with("folkmoot-parts") || line.ends_with("dependencies.folkmoot-parts]");
+    manifest.lines().map(str::trim).any(names)
+}
+
+#[cfg(test)]
+#[test]
+fn dependencies_are_found_as_people_and_as_cargo_write_them() {
+    assert!(depends_on_parts("[dependencies]\nfolkmoot-parts.workspace = true\n"));
+    assert!(depends_on_parts("[dependencies.folkmoot-parts]\nversion = \"0.1.0\"\n"));
+    assert!(!depends_on_parts("[dependencies]\nfolkmoot = { path = \"..\" }\n"));
+    assert!(!depends_on_parts("[package]\nname = \"folkmoot-parts-derive\"\n"));
 }
 
 /// The same code with `folkmoot::parts` for `folkmoot_parts`.
