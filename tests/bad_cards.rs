@@ -31,7 +31,7 @@ fn an_unknown_field_is_placed_and_the_nearest_one_offered() {
     let said = refuses_strategy_text("ruonds: 3");
     assert_eq!(
         said,
-        "error: c.ron has 1 problem\n  2:19 strategy.ruonds: unknown field `ruonds`, did you mean \
+        "error: c.ron has 1 problem\n  2:19 strategy.ruonds: unknown field `ruonds` of `Gossip`, did you mean \
          `rounds`?\n  |\n2 |  strategy: Gossip(ruonds: 3))\n  |                   ^^^^^^\n"
     );
     refuses_field("sead: 3", &["2:2 sead: unknown field `sead`, did you mean `seed`?"]);

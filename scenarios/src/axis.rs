@@ -2,7 +2,7 @@
 //! are read.
 
 use crate::registry::Registry;
-use crate::text::{Problems, Source, Variant, formed, lay, recover, suggest, variant_of};
+use crate::text::{Problems, Source, as_struct, formed, lay, recover, suggest, variant_of};
 use folkmoot_parts::{Body, Choosing, Component, Field, Shape, Value, lines_of, named_lines_of, with_article};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -27,9 +27,8 @@ struct Entry<T: ?Sized> {
     read: Box<Reader<T>>,
 }
 
-/// Reads what a card names, given the whole value, the body behind the name, and where the parts in
-/// it are looked up.
-type Reader<T> = dyn Fn(&Source, &Source, &Registry) -> Result<Picked<T>, Problems> + Send + Sync;
+/// Reads what a card names, given the whole value and where the parts in it are looked up.
+type Reader<T> = dyn Fn(&Source, &Registry) -> Result<Picked<T>, Problems> + Send + Sync;
 
 /// What a part says of itself.
 #[derive(Clone, Debug)]
@@ -93,8 +92,8 @@ impl<T: ?Sized + 'static> Axis<T> {
             source: P::SOURCE,
             shape: P::shape(),
         };
-        let read = move |_: &Source, body: &Source, registry: &Registry| {
-            let part: P = read_part(body, registry)?;
+        let read = move |whole: &Source, registry: &Registry| {
+            let part: P = read_part(&as_struct(whole, P::NAME), registry)?;
             let text = named_lines_of(&part);
             let make = Arc::new(move || build(part.clone()));
             Ok(Picked { text, make })
@@ -124,7 +123,7 @@ impl<T: ?Sized + 'static> Axis<T> {
                     Body::Fields(fields) => Shape::Fields(fields),
                 },
             };
-            let read = move |whole: &Source, _: &Source, registry: &Registry| {
+            let read = move |whole: &Source, registry: &Registry| {
                 let (value, problems) = read_value::<E>(whole, registry)?;
                 let text = lines_of(&value);
                 let make = Arc::new(move || build(value.clone()));
@@ -160,9 +159,9 @@ impl<T: ?Sized + 'static> Axis<T> {
     ///
     /// Every problem of the name, the shape and the values.
     pub fn read(&self, source: &Source, registry: &Registry) -> Result<Picked<T>, Problems> {
-        let Variant { name, body } = variant_of(source)?;
+        let name = variant_of(source)?.name;
         match self.entries.iter().find(|entry| entry.described.is_called(&name)) {
-            Some(entry) => (entry.read)(source, &body, registry),
+            Some(entry) => (entry.read)(source, registry),
             None => {
                 let known: Vec<&str> = self.parts().map(|part| part.name).collect();
                 let mut problems = Problems::new(source);
@@ -176,8 +175,8 @@ impl<T: ?Sized + 'static> Axis<T> {
     }
 }
 
-/// Reads the settings of one part from its body: what a variant lays under them, their shape, their
-/// parts, their rules.
+/// Reads the settings of one part, with or without its name before them: what a variant lays under
+/// them, their shape, their parts, their rules.
 pub(crate) fn read_part<P: Component>(body: &Source, registry: &Registry) -> Result<P, Problems> {
     let shape = P::shape();
     let laid = with_variants(&shape, &with_groups(&shape.fields(), body));
@@ -305,6 +304,29 @@ mod tests {
             problems.contains("variant: Wide: n: must lie in 1..=3, got 7"),
             "{problems}"
         );
+    }
+
+    #[test]
+    fn messages_about_fields_name_the_component_and_its_place() {
+        let registry = Registry::base();
+        let said = |text: &str| {
+            let read = registry.datasets().read(&Source::new("card", text).unwrap(), &registry);
+            read.err().unwrap().to_string()
+        };
+        for (text, expected) in [
+            ("Planetoid()", "1:1 missing field `name` of `Planetoid`"),
+            ("Mapped", "1:1 missing field `path` of `Mapped`"),
+            (
+                "DcSbm(nodes: 3)",
+                "1:7 nodes: unknown field `nodes` of `DcSbm`, did you mean `n_nodes`?",
+            ),
+            (
+                "Karate(x: 1)",
+                "1:1 `Karate` takes no values; leave out the parentheses",
+            ),
+        ] {
+            assert!(said(text).contains(expected), "{}", said(text));
+        }
     }
 
     #[test]

@@ -43,7 +43,11 @@ pub(super) fn explain(tree: &Tree, text: &str, error: &Error, offset: usize) -> 
         .position(|node| node.key.is_some_and(|key| key.end == offset));
     let by_key = key_node.unwrap_or(at_offset);
     let around = tree.container_around(offset).unwrap_or(at_offset);
+    // A component without fields reads like a name that takes none.
+    let takes_none =
+        matches!(error, Error::NoSuchStructField { expected: [], .. }) && tree.nodes[around].name.is_some();
     let (node, reason) = match error {
+        _ if takes_none => (around, Reason::Other),
         Error::NoSuchStructField { .. } => (by_key, Reason::UnknownName),
         Error::DuplicateStructField { .. } => (by_key, Reason::UnknownName),
         Error::NoSuchEnumVariant { .. } => (at_offset, Reason::UnknownName),
@@ -58,13 +62,16 @@ pub(super) fn explain(tree: &Tree, text: &str, error: &Error, offset: usize) -> 
         Error::NoSuchStructField { .. } | Error::DuplicateStructField { .. }
     );
     let span = match found.key {
-        Some(key) if is_key_meant || offset < found.value.start => key,
+        Some(key) if (is_key_meant && !takes_none) || offset < found.value.start => key,
         _ => found.head(),
     };
     Fault {
         node,
         span,
-        message: message(tree, text, error, found, offset),
+        message: match found.name.filter(|_| takes_none) {
+            Some(name) => takes_no_values(text, name),
+            None => message(tree, text, error, found, offset),
+        },
         reason,
     }
 }
@@ -172,11 +179,13 @@ fn is_bare_text(error: &Error, node: &Node) -> bool {
 fn unexpected(text: &str, node: &Node, offset: usize) -> String {
     match (node.kind, node.name) {
         (Kind::Number, _) if offset > node.value.start => not_whole(text, node),
-        (Kind::Parens, Some(name)) if offset <= node.open => {
-            format!("{} takes no values; leave out the parentheses", quote(name.of(text)))
-        }
+        (Kind::Parens, Some(name)) if offset <= node.open => takes_no_values(text, name),
         _ => format!("{} is one value too many here", quote(node.value.of(text))),
     }
+}
+
+fn takes_no_values(text: &str, name: Span) -> String {
+    format!("{} takes no values; leave out the parentheses", quote(name.of(text)))
 }
 
 fn not_whole(text: &str, node: &Node) -> String {

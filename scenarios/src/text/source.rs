@@ -345,6 +345,23 @@ fn extensions_of(text: &str, scanned: &Result<Tree, SyntaxError>) -> Extensions 
         .fold(Extensions::empty(), |all, one| all | one)
 }
 
+/// The value of `source`, a name with or without parentheses, as a struct called `name`: `Karate`
+/// becomes `Karate()`. What is no such value stays.
+pub(crate) fn as_struct(source: &Source, name: &str) -> Source {
+    let Ok(tree) = source.tree() else { return source.clone() };
+    let node = &tree.nodes[tree.content(&source.text, 0)];
+    let value = source.cut(node.value, source.prefix.clone());
+    let written = Span::new(0, node.name.unwrap_or(node.value).of(&source.text).len());
+    let value = match node.kind {
+        Kind::Word => value.spliced(Span::new(written.end, written.end), "()", "the form of a name"),
+        _ => value,
+    };
+    match written.of(&value.text) == name {
+        true => value,
+        false => value.renamed(written, name),
+    }
+}
+
 /// A value whose type is chosen by its name, such as `FedWalk(walk_length: 40)`.
 #[derive(Clone, Debug)]
 pub struct Variant {

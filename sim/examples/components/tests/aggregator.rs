@@ -58,7 +58,7 @@ fn faults_are_told_where_they_stand() {
     );
     let said = refused("field.ron", "Middle(beetween: 1.0)");
     assert!(
-        said.contains("unknown field `beetween`, did you mean `between`?"),
+        said.contains("unknown field `beetween` of `Middle`, did you mean `between`?"),
         "{said}"
     );
     let said = refused("shape.ron", "[1, 2]");

@@ -74,9 +74,11 @@ pub(crate) fn emit(declared: &Declared, mut item: DeriveInput) -> syn::Result<To
             }
         }
     });
+    // The reader of cards accepts it before the parentheses and names it in errors.
+    let renamed = declared.name.iter().map(|part| quote! { , rename = #part });
     Ok(quote! {
         #[derive(::folkmoot_parts::serde::Serialize, ::folkmoot_parts::serde::Deserialize)]
-        #[serde(crate = "folkmoot_parts::serde", deny_unknown_fields #container)]
+        #[serde(crate = "folkmoot_parts::serde", deny_unknown_fields #(#renamed)* #container)]
         #item
 
         #default
