@@ -2,6 +2,8 @@
 //! directory.
 
 use crate::support::TempDir;
+use folkmoot_graphs::DataSource;
+use folkmoot_graphs::datasets::Karate;
 
 /// Runs FedAvg on a data set of this spec with the file `name` of this content.
 #[track_caller]
@@ -172,7 +174,7 @@ fn a_truncated_or_foreign_mat_file_is_refused() {
 fn a_damaged_mapped_file_ends_a_run_without_a_result() {
     let dirs = folkmoot_graphs::DataDirs::new();
     let rng = &mut folkmoot_draws::SeedableRng::seed_from_u64(1);
-    let graph = folkmoot_graphs::DatasetSpec::Karate.load(&dirs, rng).unwrap();
+    let graph = Karate {}.load(&dirs, rng).unwrap();
     let mut file = std::io::Cursor::new(Vec::new());
     folkmoot_graphs::mapped::write(&graph, &mut file).unwrap();
     let whole = file.into_inner();

@@ -3,10 +3,10 @@
 
 use crate::support::real_data;
 use folkmoot_draws::{Purpose, Streams};
-use folkmoot_graphs::{Centres, Citation, DataDirs, Dataset, DatasetSpec, Graph, Partitioner, partition};
+use folkmoot_graphs::{Centres, Citation, DataDirs, DataSource, Dataset, Graph, Partitioner, datasets, partition};
 use std::path::Path;
 
-fn load(data: &Path, spec: &DatasetSpec) -> Dataset {
+fn load(data: &Path, spec: &dyn DataSource) -> Dataset {
     let mut rng = Streams::new(1).global(Purpose(*b"test-tab"));
     spec.load(&DataDirs::new().with("FOLKMOOT_DATA", data), &mut rng)
         .unwrap()
@@ -26,7 +26,7 @@ fn planetoid(data: &Path, name: Citation) -> Dataset {
     let largest_component = true;
     load(
         data,
-        &DatasetSpec::Planetoid {
+        &datasets::Planetoid {
             name,
             largest_component,
         },
@@ -64,7 +64,7 @@ fn table_3_counts_edges_twice() {
     ];
     for (name, n_graphs, n_nodes, n_arcs) in printed {
         let (name, label_features) = (name.to_owned(), true);
-        let spec = DatasetSpec::TuDataset {
+        let spec = datasets::TuDataset {
             name: name.clone(),
             label_features,
         };

@@ -14,7 +14,7 @@ use crate::text::{self, Problems};
 use folkmoot_codecs::{self as codecs, Codec};
 use folkmoot_engine::prelude::Term;
 use folkmoot_engine::world::{self, Availability, ClientSelection, CohortSpec, Devices, Network};
-use folkmoot_graphs::{DataSource, DatasetSpec, Partitioner, partition};
+use folkmoot_graphs::{CatalogueEntry, DataSource, Partitioner, datasets, partition};
 use folkmoot_metrics::artifacts::{ARTIFACT_TABLES, ArtifactTable};
 use folkmoot_metrics::figures::{FigureSource, Figures};
 use folkmoot_parts::{Component, ComponentType, Holds, Shape};
@@ -26,6 +26,8 @@ use std::collections::BTreeMap;
 pub struct Registry {
     strategies: Axis<Runnable>,
     datasets: Axis<dyn DataSource>,
+    /// Lines of lists by the name of the data set.
+    catalogue: BTreeMap<&'static str, Vec<CatalogueEntry>>,
     partitions: Axis<dyn Partitioner>,
     networks: Axis<dyn Model<dyn Network>>,
     devices: Axis<dyn Model<dyn Devices>>,
@@ -159,6 +161,7 @@ impl Registry {
         Registry {
             strategies: Axis::new("strategy", "strategy"),
             datasets: Axis::new("dataset", "data set"),
+            catalogue: BTreeMap::new(),
             partitions: Axis::new("partition", "partition"),
             networks: Axis::new("network", "network"),
             devices: Axis::new("devices", "model of devices"),
@@ -200,7 +203,32 @@ impl Registry {
 
     fn add_base(&mut self) -> Result<(), DuplicateName> {
         self.add_artifact_tables(&ARTIFACT_TABLES);
-        self.datasets.add_variants::<DatasetSpec>(|spec| Box::new(spec))?;
+        self.add_dataset::<datasets::Karate>()?;
+        self.add_dataset::<datasets::BlogCatalog>()?;
+        self.add_dataset::<datasets::EmailEuCore>()?;
+        self.add_dataset::<datasets::Planetoid>()?;
+        self.add_dataset::<datasets::Musae>()?;
+        self.add_dataset::<datasets::TuDataset>()?;
+        self.add_dataset::<datasets::TuDatasets>()?;
+        self.add_dataset::<datasets::FunctionGraphs>()?;
+        self.add_dataset::<datasets::Molecules>()?;
+        self.add_dataset::<datasets::MoleculeTable>()?;
+        self.add_dataset::<datasets::EdgeList>()?;
+        self.add_dataset::<datasets::Tables>()?;
+        self.add_dataset::<datasets::GraphMl>()?;
+        self.add_dataset::<datasets::Ogb>()?;
+        self.add_dataset::<datasets::Metis>()?;
+        self.add_dataset::<datasets::Mat>()?;
+        self.add_dataset::<datasets::Npz>()?;
+        self.add_dataset::<datasets::Mapped>()?;
+        self.add_dataset::<datasets::DcSbm>()?;
+        self.add_dataset::<datasets::ContextualSbm>()?;
+        self.add_dataset::<datasets::BarabasiAlbert>()?;
+        self.add_dataset::<datasets::ErdosRenyi>()?;
+        self.add_dataset::<datasets::WattsStrogatz>()?;
+        self.add_dataset::<datasets::Rmat>()?;
+        self.add_dataset::<datasets::GraphClasses>()?;
+        self.add_dataset::<datasets::ControlFlow>()?;
         self.add_partition::<partition::NodePerClient>()?;
         self.add_partition::<partition::Iid>()?;
         self.add_partition::<partition::LabelSkew>()?;
@@ -395,9 +423,28 @@ impl Registry {
         &self.strategies
     }
 
+    /// Adds a data set or a generator.
+    ///
+    /// # Errors
+    ///
+    /// When its name is taken.
+    pub fn add_dataset<P: Component + DataSource>(&mut self) -> Result<(), DuplicateName> {
+        self.datasets.add::<P>(|part| Box::new(part))?;
+        self.catalogue.insert(P::NAME, P::entries());
+        Ok(())
+    }
+
+    /// All of that kind.
+    pub fn datasets(&self) -> &Axis<dyn DataSource> {
+        &self.datasets
+    }
+
+    /// The lines that lists have for the data set of this name; none if it has no special ones.
+    pub fn entries(&self, dataset: &str) -> &[CatalogueEntry] {
+        self.catalogue.get(dataset).map_or(&[], Vec::as_slice)
+    }
+
     adds! {
-        /// Adds a data set or a generator.
-        add_dataset, datasets: datasets of DataSource;
         /// Adds a way to share data out.
         add_partition, partitions: partitions of Partitioner;
         /// Adds a way to select the clients of a round.
@@ -465,5 +512,27 @@ impl Registry {
         let data = self.datasets.parts().chain(self.partitions.parts());
         let inside = self.inner.iter().flat_map(Axis::parts);
         self.strategies.parts().chain(data).chain(world).chain(inside)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_write_every_data_set_as_cards_do() {
+        let registry = Registry::base();
+        let read = |text: &str| {
+            let source = text::Source::new("card", text).unwrap();
+            registry.datasets().read(&source, &registry).unwrap()
+        };
+        for part in registry.datasets().parts() {
+            assert!(!registry.entries(part.name).is_empty(), "{}", part.name);
+            for entry in registry.entries(part.name) {
+                let picked = read(&entry.name.replace("PATH", "\"some/file.txt\""));
+                assert_eq!(read(picked.text()).text(), picked.text());
+                assert_eq!(picked.build().is_generated(), entry.about.starts_with("generated"));
+            }
+        }
     }
 }

@@ -8,7 +8,6 @@ use crate::exit::Exit;
 use crate::list::Topic;
 use crate::output::print;
 use crate::text::{self, table};
-use folkmoot_graphs::DatasetSpec;
 use folkmoot_metrics::figures::KnownFigure;
 use folkmoot_metrics::key::MARKS;
 use folkmoot_metrics::sweep_dir::POINTS;
@@ -17,6 +16,7 @@ use folkmoot_parts::{Body, Field, Shape, Variant, with_article};
 use folkmoot_scenarios::axis::Described;
 use folkmoot_scenarios::explain::{Found, ending_in, explain as find, parts_of, paths, placed, variants_called};
 use folkmoot_scenarios::glossary::{Word, look_up};
+use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::sweep::plan;
 use folkmoot_scenarios::text::{Source, meant};
@@ -126,7 +126,7 @@ fn of_card(program: &Program, name: &str) -> Option<String> {
     let (_, text) = program.registry.cards().iter().find(|(known, _)| *known == name)?;
     let scenario = check(name, &Source::new(name, text).ok()?, &program.registry).ok()?;
     let n_runs = n_runs(program, &scenario);
-    let needs = match files_of(&scenario) {
+    let needs = match files_of(&program.registry, &scenario) {
         None => "no files".to_owned(),
         Some(_) => format!("the files of {}", scenario.dataset_text()),
     };
@@ -150,13 +150,11 @@ pub(crate) fn n_runs(program: &Program, scenario: &Scenario) -> usize {
 }
 
 /// The data set of a card, if it is read from files.
-pub(crate) fn files_of(scenario: &Scenario) -> Option<&str> {
-    let name_of = |text: &str| text.split('(').next().unwrap_or_default().to_owned();
-    let is_built_in = DatasetSpec::catalogue()
-        .iter()
-        .any(|entry| name_of(entry.name) == name_of(scenario.dataset_text()) && entry.file.is_none());
-    let is_read = !scenario.dataset().is_generated() && !is_built_in;
-    is_read.then(|| scenario.dataset_text())
+pub(crate) fn files_of<'a>(registry: &Registry, scenario: &'a Scenario) -> Option<&'a str> {
+    let text = scenario.dataset_text();
+    let entries = registry.entries(text.split('(').next().unwrap_or_default());
+    let is_built_in = entries.iter().any(|entry| entry.file.is_none());
+    (!scenario.dataset().is_generated() && !is_built_in).then_some(text)
 }
 
 /// Fields, components, metrics and cards whose name or description has these words.

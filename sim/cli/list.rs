@@ -5,10 +5,10 @@ use crate::exit::Exit;
 use crate::explain::{files_of, n_runs};
 use crate::output::print;
 use crate::text::{lasting, table};
-use folkmoot_graphs::DatasetSpec;
+use folkmoot_graphs::CatalogueEntry;
 use folkmoot_parts::plural;
 use folkmoot_scenarios::axis::{Axis, Described};
-use folkmoot_scenarios::registry::Cost;
+use folkmoot_scenarios::registry::{Cost, Registry};
 use folkmoot_scenarios::scenario::check;
 use folkmoot_scenarios::text::Source;
 
@@ -22,7 +22,7 @@ pub(crate) fn list(program: &Program, words: &[String]) -> Result<(), Exit> {
         if topic.is_in(&format!("{name} {text}")) {
             let (n_runs, cost) = (n_runs(program, &scenario), registry.cost(name));
             let of_sweep = cost.map_or(String::new(), |cost| of_runs(cost, n_runs));
-            let files = files_of(&scenario).unwrap_or_default().split('(').next();
+            let files = files_of(registry, &scenario).unwrap_or_default().split('(').next();
             let row = vec![
                 format!("  {name}"),
                 n_runs.to_string(),
@@ -49,7 +49,7 @@ pub(crate) fn list(program: &Program, words: &[String]) -> Result<(), Exit> {
     }
     let all = [
         parts("strategies", registry.strategies(), &topic),
-        datasets(registry.datasets(), &topic),
+        datasets(registry, &topic),
         parts("partitions", registry.partitions(), &topic),
         parts("networks", registry.networks(), &topic),
         parts("devices", registry.devices(), &topic),
@@ -112,22 +112,19 @@ fn parts<T: ?Sized + 'static>(title: &str, axis: &Axis<T>, topic: &Topic) -> Opt
     (!rows.is_empty()).then(|| format!("{title}\n{}", table(&["  name", "what it is"], &rows, 2)))
 }
 
-/// The data sets as the catalogue writes them, with their files, and those that it does not know.
-fn datasets<T: ?Sized + 'static>(axis: &Axis<T>, topic: &Topic) -> Option<String> {
-    let known = DatasetSpec::catalogue();
-    let is_new = |part: &&Described| {
-        !known
-            .iter()
-            .any(|entry| entry.name.split('(').next() == Some(part.name))
-    };
-    let shipped = known.iter().map(|entry| {
-        let file = entry.file.unwrap_or_default();
-        vec![format!("  {}", entry.name), entry.about.to_owned(), file.to_owned()]
+/// The data sets as cards write them, with their files.
+fn datasets(registry: &Registry, topic: &Topic) -> Option<String> {
+    let rows = registry.datasets().parts().flat_map(|part| {
+        let row = |entry: &CatalogueEntry| {
+            let file = entry.file.unwrap_or_default();
+            vec![format!("  {}", entry.name), entry.about.to_owned(), file.to_owned()]
+        };
+        match registry.entries(part.name) {
+            [] => vec![vec![format!("  {}", part.name), brief(part), String::new()]],
+            entries => entries.iter().map(row).collect(),
+        }
     });
-    let others = axis.parts().filter(is_new);
-    let others = others.map(|part| vec![format!("  {}", part.name), brief(part), String::new()]);
-    let rows = shipped.chain(others).filter(|row| topic.is_in(&row.join(" ")));
-    let rows: Vec<Vec<String>> = rows.collect();
+    let rows: Vec<Vec<String>> = rows.filter(|row| topic.is_in(&row.join(" "))).collect();
     let head = ["  name", "what it is", "file below the data folder"];
     (!rows.is_empty()).then(|| format!("data sets and generators\n{}", table(&head, &rows, 3)))
 }

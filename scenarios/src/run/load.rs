@@ -6,7 +6,7 @@ use crate::algorithm::{Files, Machine, Source};
 use crate::scenario::Scenario;
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{DataDirs, DataError, Dataset, DatasetSpec, Isolated, Partition};
+use folkmoot_graphs::{DataDirs, DataError, DataSource, Dataset, Isolated, Partition, datasets};
 use folkmoot_metrics::npy::{Array, Values};
 use folkmoot_traces::{Shelf, TraceError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -198,8 +198,8 @@ fn is_module(path: &str) -> bool {
 }
 
 /// A file of undirected edges between ids from 0 on.
-fn edge_list(path: &str) -> DatasetSpec {
-    DatasetSpec::EdgeList {
+fn edge_list(path: &str) -> datasets::EdgeList {
+    datasets::EdgeList {
         edges: path.to_owned(),
         labels: None,
         features: None,

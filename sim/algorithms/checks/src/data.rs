@@ -2,8 +2,8 @@
 
 use folkmoot_draws::{Purpose, SimRng, Streams, index};
 use folkmoot_graphs::{
-    CountScaling, DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, Partitioner, SparseRows, Splits,
-    partition,
+    CountScaling, DataDirs, DataSource, Dataset, Features, Graph, Labels, Partition, Partitioner, SparseRows, Splits,
+    datasets, partition,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ fn stream(seed: u64) -> SimRng {
     Streams::new(seed).global(Purpose(*b"data    "))
 }
 
-fn load(spec: &DatasetSpec, seed: u64) -> Dataset {
+fn load(spec: &dyn DataSource, seed: u64) -> Dataset {
     spec.load(&DataDirs::new(), &mut stream(seed)).unwrap()
 }
 
@@ -121,7 +121,7 @@ fn mixed(one: &Dataset, drawn: &Dataset, partition: &Partition, change: Change) 
 /// 36 labelled graphs of four clients, with features and a published split.
 pub fn graphs(change: Change) -> Two {
     let drawn = |seed| {
-        let spec = DatasetSpec::GraphClasses {
+        let spec = datasets::GraphClasses {
             n_graphs: 36,
             n_classes: 3,
             min_nodes: 5,
@@ -152,7 +152,7 @@ pub fn graphs(change: Change) -> Two {
 /// stay.
 fn functions(n_clients: Option<u32>, change: Change) -> Two {
     let drawn = |seed| {
-        let spec = DatasetSpec::ControlFlow {
+        let spec = datasets::ControlFlow {
             n_functions: 16,
             n_nodes: (5, 9),
             n_compilers: 2,

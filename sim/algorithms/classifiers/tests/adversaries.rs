@@ -6,7 +6,7 @@ use folkmoot_classifiers::{fed_avg, federated, gossip};
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_graphs::{DataDirs, DatasetSpec, Partitioner, partition};
+use folkmoot_graphs::{DataDirs, DataSource, Partitioner, datasets, partition};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ const GRAPHS: &str = "model: (encoder: Gin, hidden: 16, readout: Sum), inputs: D
 const NODES: &str = "model: (hidden: 8), training: (epochs: 2, learning_rate: 0.05)";
 const BACKDOOR: &str = "adversary: SubgraphBackdoor(target: 0, nodes: 4, density: 1.0, share: 0.8";
 
-fn graphs() -> DatasetSpec {
-    DatasetSpec::GraphClasses {
+fn graphs() -> datasets::GraphClasses {
+    datasets::GraphClasses {
         n_graphs: 160,
         n_classes: 3,
         min_nodes: 12,
@@ -25,8 +25,8 @@ fn graphs() -> DatasetSpec {
 }
 
 /// Two communities of 150 nodes with binary features.
-fn nodes() -> DatasetSpec {
-    DatasetSpec::ContextualSbm {
+fn nodes() -> datasets::ContextualSbm {
+    datasets::ContextualSbm {
         n_nodes: 300,
         n_classes: 2,
         mean_degree: 6.0,
@@ -37,7 +37,7 @@ fn nodes() -> DatasetSpec {
     }
 }
 
-fn outcome<P: Algorithm>(params: &P, dataset: &DatasetSpec, seed: u64) -> Result<Outcome, StrategyError> {
+fn outcome<P: Algorithm>(params: &P, dataset: &dyn DataSource, seed: u64) -> Result<Outcome, StrategyError> {
     let rng = |purpose: &[u8; 8]| Streams::new(seed).global(Purpose(*purpose));
     let dataset = Arc::new(dataset.load(&DataDirs::new(), &mut rng(b"dataset ")).unwrap());
     let spec = partition::Iid { n_clients: 10 };
@@ -150,7 +150,7 @@ fn a_feature_trigger_works_on_nodes() {
         control(&found, "without_trigger", "test_attack_success"),
     );
     assert!(with > without + 0.3, "{with} and {without}");
-    let wrong = |more: &str, protocol: &str, dataset: &DatasetSpec, expected: &str| {
+    let wrong = |more: &str, protocol: &str, dataset: &dyn DataSource, expected: &str| {
         let error = outcome(&settings(more, protocol), dataset, 1).err().unwrap();
         assert!(error.0.contains(expected), "{error:?}");
     };

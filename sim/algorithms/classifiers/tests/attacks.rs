@@ -20,7 +20,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::ranks::Alone;
 use folkmoot_engine::run::Outcome;
 use folkmoot_graphs::{
-    DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, Partitioner, SparseRows, partition,
+    DataDirs, DataSource, Dataset, Features, Graph, Labels, Partition, Partitioner, SparseRows, datasets, partition,
 };
 use folkmoot_parts::{Chosen, Value};
 use folkmoot_rounds::{Private, Protocol, Secure};
@@ -307,7 +307,7 @@ fn of_masked_updates_nothing_is_inverted_and_nobody_is_linked() {
 /// noise beyond the clip leaves nothing of it.
 #[test]
 fn a_clip_alone_hides_no_graph_and_noise_does() {
-    let spec = DatasetSpec::GraphClasses {
+    let spec = datasets::GraphClasses {
         n_graphs: 12,
         n_classes: 3,
         min_nodes: 8,

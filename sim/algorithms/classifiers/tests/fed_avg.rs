@@ -19,7 +19,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::{CohortSpec, availability, devices};
 use folkmoot_graphs::{
-    DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, Partitioner, SparseRows, partition,
+    DataDirs, DataSource, Dataset, Features, Graph, Labels, Partition, Partitioner, SparseRows, datasets, partition,
 };
 use folkmoot_learning::Average;
 use folkmoot_parts::{Chosen, Value};
@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 /// 120 generated graphs of three classes.
 fn graphs() -> Arc<Dataset> {
-    let spec = DatasetSpec::GraphClasses {
+    let spec = datasets::GraphClasses {
         n_graphs: 120,
         n_classes: 3,
         min_nodes: 12,

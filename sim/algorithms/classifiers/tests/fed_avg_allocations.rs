@@ -9,7 +9,7 @@
 use folkmoot_classifiers::classifier::graph_layers::{Gat, Gcn, Gin, GraphLayers};
 use folkmoot_classifiers::classifier::{Classifier, Facts, Inputs, LocalOptimiser, Model, Split, Training};
 use folkmoot_draws::{Purpose, Streams};
-use folkmoot_graphs::{DataDirs, DatasetSpec, Partition};
+use folkmoot_graphs::{DataDirs, DataSource, Partition, datasets};
 use folkmoot_parts::Chosen;
 use folkmoot_scenarios::algorithm::Source;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -48,7 +48,7 @@ static ALLOCATOR: Counting = Counting;
 
 /// How often a training of `epochs` asks for memory, once the thread has trained before.
 fn allocations(epochs: u32, batch_size: Option<u32>, encoder: Chosen<dyn GraphLayers>) -> usize {
-    let spec = DatasetSpec::GraphClasses {
+    let spec = datasets::GraphClasses {
         n_graphs: 20,
         n_classes: 2,
         min_nodes: 12,

@@ -9,8 +9,8 @@ use folkmoot_draws::{Purpose, Rng, SeedableRng, SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_graphs::{
-    DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, Partitioner, SparseRows, Targets, TaskLabels,
-    partition,
+    DataDirs, DataSource, Dataset, Features, Graph, Labels, Partition, Partitioner, SparseRows, Targets, TaskLabels,
+    datasets, partition,
 };
 use folkmoot_metrics::lints;
 use folkmoot_scenarios::algorithm::{Algorithm, Keep, Source};
@@ -67,7 +67,7 @@ fn node_numbers() -> Dataset {
 }
 
 fn graphs() -> Dataset {
-    let spec = DatasetSpec::GraphClasses {
+    let spec = datasets::GraphClasses {
         n_graphs: 120,
         n_classes: 3,
         min_nodes: 8,

@@ -5,12 +5,12 @@ use super::step::Step;
 use super::*;
 use folkmoot_classifiers::classifier::graph_layers::{Gcn, GraphLayers, Tag};
 use folkmoot_draws::{Purpose, Streams};
-use folkmoot_graphs::{DataDirs, DatasetSpec, Partitioner, partition};
+use folkmoot_graphs::{DataDirs, DataSource, Partitioner, datasets, partition};
 use folkmoot_learning::{Adjacency, Tape, Var};
 use folkmoot_parts::Chosen;
 
 fn fgcl(params: Params) -> (Fgcl, Data) {
-    let spec = DatasetSpec::GraphClasses {
+    let spec = datasets::GraphClasses {
         n_graphs: 12,
         n_classes: 2,
         min_nodes: 6,

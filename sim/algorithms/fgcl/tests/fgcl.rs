@@ -9,7 +9,7 @@ use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_fgcl::{Contrast, DegreeRule, Draws, Model, Order, Params, Setting, Supervised, Training, Views};
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph, Partition, Partitioner, TaskLabels, partition};
+use folkmoot_graphs::{DataDirs, DataSource, Dataset, Graph, Partition, Partitioner, TaskLabels, datasets, partition};
 use folkmoot_parts::{Chosen, Value};
 use folkmoot_rounds::{Protocol, Secure};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
@@ -24,7 +24,7 @@ mod places;
 
 /// Small generated graphs of two classes.
 fn graphs() -> Dataset {
-    let spec = DatasetSpec::GraphClasses {
+    let spec = datasets::GraphClasses {
         n_graphs: 60,
         n_classes: 2,
         min_nodes: 8,
@@ -272,7 +272,7 @@ fn the_control_without_edges_sees_none() {
 #[test]
 fn losses_stay_small_under_heavy_noise_unless_as_printed() {
     let loss = |encoder, epsilon, rule: Option<DegreeRule>| {
-        let spec = DatasetSpec::GraphClasses {
+        let spec = datasets::GraphClasses {
             n_graphs: 60,
             n_classes: 2,
             min_nodes: 30,

@@ -8,7 +8,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, Links};
 use folkmoot_engine::world::{DropoutSpec, availability};
-use folkmoot_graphs::{Centres, DataDirs, Dataset, DatasetSpec, Partition, Partitioner, partition};
+use folkmoot_graphs::{Centres, DataDirs, DataSource, Dataset, Partition, Partitioner, datasets, partition};
 use folkmoot_gw_ldp::release::{MultiBit, Plain, Sampled};
 use folkmoot_gw_ldp::{ChooseBy, Collect, Evaluation, Method, Metric, Params, SvmChoice, Wish};
 use folkmoot_parts::{Chosen, Value};
@@ -29,14 +29,14 @@ mod targets;
 #[path = "gw_ldp/weights.rs"]
 mod weights;
 
-fn load(spec: &DatasetSpec) -> Arc<Dataset> {
+fn load(spec: &dyn DataSource) -> Arc<Dataset> {
     let mut rng = Streams::new(1).global(Purpose(*b"dataset "));
     Arc::new(spec.load(&DataDirs::new(), &mut rng).unwrap())
 }
 
 /// 60 generated graphs of three classes.
 fn graphs() -> Arc<Dataset> {
-    load(&DatasetSpec::GraphClasses {
+    load(&datasets::GraphClasses {
         n_graphs: 60,
         n_classes: 3,
         min_nodes: 6,

@@ -8,7 +8,7 @@
 #![allow(clippy::print_stdout, reason = "the scores are the output")]
 
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{Citation, DataDirs, Dataset, DatasetSpec, Partitioner, partition};
+use folkmoot_graphs::{Citation, DataDirs, DataSource, Dataset, Partitioner, datasets, partition};
 use folkmoot_links::{Division, Held, Params, Part};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::error::Error;
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = arguments.next().ok_or("give a folder for the splits")?;
     std::fs::create_dir_all(&folder)?;
     let params: Params = folkmoot_links::only().settings(SETTINGS)?;
-    let spec = DatasetSpec::Planetoid {
+    let spec = datasets::Planetoid {
         name: Citation::Cora,
         largest_component: false,
     };

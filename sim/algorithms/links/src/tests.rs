@@ -8,7 +8,7 @@ use crate::settings::{CrossEdges, Params, Split, Supervision};
 use crate::train::LinkTrainer;
 use folkmoot_draws::SeedableRng;
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph, Partition, Partitioner, partition};
+use folkmoot_graphs::{DataDirs, DataSource, Dataset, Graph, Partition, Partitioner, datasets, partition};
 use folkmoot_scenarios::algorithm::Source;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const SEED: u64 = 3;
 const N: u32 = 60;
 
 fn dataset() -> Arc<Dataset> {
-    let spec = DatasetSpec::ContextualSbm {
+    let spec = datasets::ContextualSbm {
         n_nodes: N,
         n_classes: 3,
         mean_degree: 8.0,

@@ -4,7 +4,7 @@
 use folkmoot_checks::{data, holds, play};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Graph, Partition, Partitioner, partition};
+use folkmoot_graphs::{DataDirs, DataSource, Dataset, Graph, Partition, Partitioner, datasets, partition};
 use folkmoot_links::{Params, only};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ fn params(text: &str) -> Params {
 
 /// Communities whose features mark them.
 fn blocks() -> Arc<Dataset> {
-    let spec = DatasetSpec::ContextualSbm {
+    let spec = datasets::ContextualSbm {
         n_nodes: 240,
         n_classes: 4,
         mean_degree: 10.0,

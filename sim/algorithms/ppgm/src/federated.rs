@@ -293,12 +293,12 @@ impl RoundEvaluator<Federated> for Leak {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use folkmoot_graphs::{CountScaling, DataDirs, DatasetSpec, Partition};
+    use folkmoot_graphs::{CountScaling, DataDirs, DataSource, Partition, datasets};
     use folkmoot_rounds::Trainer as _;
 
     #[test]
     fn a_device_without_pairs_is_not_charged_for_training() {
-        let spec = DatasetSpec::ControlFlow {
+        let spec = datasets::ControlFlow {
             n_functions: 20,
             n_nodes: (4, 6),
             n_compilers: 1,

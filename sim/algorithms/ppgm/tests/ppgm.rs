@@ -7,7 +7,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::availability;
 use folkmoot_graphs::{
-    CountScaling, DataDirs, Dataset, DatasetSpec, Features, GraphBuilder, Pair, Partition, SparseRows,
+    CountScaling, DataDirs, DataSource, Dataset, Features, GraphBuilder, Pair, Partition, SparseRows, datasets,
 };
 use folkmoot_learning::Tape;
 use folkmoot_ppgm::data::Data;
@@ -65,7 +65,7 @@ const MODELS: [Model; 15] = [
 
 /// Variants of generated functions; the greater the effect, the more they tell of their property.
 fn functions(n_functions: u32, property_effect: f64, n_compilers: u32) -> Arc<Dataset> {
-    let spec = DatasetSpec::ControlFlow {
+    let spec = datasets::ControlFlow {
         n_functions,
         n_nodes: (6, 14),
         n_compilers,

@@ -8,7 +8,7 @@ use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_graphs::{
-    DataDirs, Dataset, DatasetSpec, Features, Labels, Partition, Partitioner, SparseRows, partition,
+    DataDirs, DataSource, Dataset, Features, Labels, Partition, Partitioner, SparseRows, datasets, partition,
 };
 use folkmoot_learning::Average;
 use folkmoot_parts::{Chosen, Component, Holds, Value};
@@ -23,13 +23,13 @@ const SEED: u64 = 3;
 const N_CLIENTS: u32 = 6;
 const ROUNDS: u32 = 4;
 
-fn dataset(spec: DatasetSpec) -> Dataset {
+fn dataset(spec: datasets::GraphClasses) -> Dataset {
     let mut rng = Streams::new(1).global(Purpose(*b"dataset "));
     spec.load(&DataDirs::new(), &mut rng).unwrap()
 }
 
 fn graphs() -> Dataset {
-    dataset(DatasetSpec::GraphClasses {
+    dataset(datasets::GraphClasses {
         n_graphs: 90,
         n_classes: 3,
         min_nodes: 8,

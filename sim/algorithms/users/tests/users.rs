@@ -14,7 +14,7 @@ mod walks;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::availability;
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition};
+use folkmoot_graphs::{DataDirs, DataSource, Dataset, Partition, datasets};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use folkmoot_users::Params;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const N: u32 = 300;
 /// Communities of a hundred whose features mark them; with an `assortativity` of 0 edges join
 /// anybody.
 fn blocks(assortativity: f64) -> Arc<Dataset> {
-    let spec = DatasetSpec::ContextualSbm {
+    let spec = datasets::ContextualSbm {
         n_nodes: N,
         n_classes: 3,
         mean_degree: 10.0,

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use folkmoot_draws::{SeedableRng, SimRng};
-use folkmoot_graphs::{DataDirs, DatasetSpec, Invalid};
+use folkmoot_graphs::{DataDirs, DataSource, Invalid, datasets};
 use folkmoot_molecules::Molecule;
 use rand::RngExt;
 
@@ -105,7 +105,7 @@ fn texts(n: u64, rng: &mut SimRng) {
 }
 
 fn tables(n: u64, path: &Path, rng: &mut SimRng) -> Result<(), Box<dyn Error>> {
-    let spec = DatasetSpec::MoleculeTable {
+    let spec = datasets::MoleculeTable {
         path: path.to_string_lossy().into_owned(),
         smiles: "smiles".to_string(),
         tasks: vec!["y".to_string()],

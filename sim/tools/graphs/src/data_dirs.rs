@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::DataError;
-use crate::sources::{GET_OWN, how_to_get};
+
+const GET_OWN: &str = "help: check the path, which is relative to the card (or the current folder) or to a data folder \
+    (--data DIR or FOLKMOOT_DATA) unless it is absolute";
 
 /// An ordered list of folders, each with the origin of its name (`--data`, `FOLKMOOT_DATA`,
 /// `./data`), and one for the user's own files, such as the folder of the card.
@@ -43,10 +45,18 @@ impl DataDirs {
     /// stands.
     ///
     /// # Errors
-    /// [`DataError::Missing`], which lists every place looked in and how to get the set, as far as
-    /// [`DatasetSpec::catalogue`](crate::DatasetSpec::catalogue) knows its path.
+    /// [`DataError::Missing`], which lists every place looked in.
     pub fn locate(&self, relative: impl AsRef<Path>) -> Result<PathBuf, DataError> {
-        self.find(relative.as_ref(), false)
+        self.find(relative.as_ref(), false, GET_OWN)
+    }
+
+    /// As [`locate`](Self::locate) for a file of a published set; `how_to_get` ends the message if
+    /// there is none.
+    ///
+    /// # Errors
+    /// As [`locate`](Self::locate).
+    pub fn locate_set(&self, relative: impl AsRef<Path>, how_to_get: &str) -> Result<PathBuf, DataError> {
+        self.find(relative.as_ref(), false, how_to_get)
     }
 
     /// As [`locate`](Self::locate) for a path that the user wrote: in the user's folder, then in
@@ -55,10 +65,10 @@ impl DataDirs {
     /// # Errors
     /// As [`locate`](Self::locate).
     pub fn locate_own(&self, relative: impl AsRef<Path>) -> Result<PathBuf, DataError> {
-        self.find(relative.as_ref(), true)
+        self.find(relative.as_ref(), true, GET_OWN)
     }
 
-    fn find(&self, relative: &Path, is_own: bool) -> Result<PathBuf, DataError> {
+    fn find(&self, relative: &Path, is_own: bool, get: &str) -> Result<PathBuf, DataError> {
         let own = self.own.iter().filter(|_| is_own);
         let mut looked = Vec::new();
         if relative.is_absolute() {
@@ -78,11 +88,7 @@ impl DataDirs {
         Err(DataError::Missing {
             what: relative.to_path_buf(),
             looked,
-            get: if is_own {
-                GET_OWN.to_owned()
-            } else {
-                how_to_get(relative)
-            },
+            get: get.to_owned(),
         })
     }
 }

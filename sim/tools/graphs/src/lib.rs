@@ -1,16 +1,17 @@
 //! Graphs, data-set readers, generators and partitioners.
 //!
-//! A card's field `dataset:` is a [`DatasetSpec`]; [`DatasetSpec::load`] reads or draws a
-//! [`Dataset`]: one or more [`Graph`]s with [`Features`], [`Labels`] and [`Splits`]. A card's field
-//! `partition:` is a [`Partitioner`], which divides the set into a [`Partition`]: for each client
-//! the nodes, or the graphs, that it can see. [`measures`] has what others compute from shapes.
+//! A card's field `dataset:` is a [`DataSource`], such as those of [`datasets`].
+//! [`DataSource::load`] reads or draws a [`Dataset`]: one or more [`Graph`]s with [`Features`],
+//! [`Labels`] and [`Splits`]. A card's field `partition:` is a [`Partitioner`], which divides the
+//! set into a [`Partition`]: for each client the nodes, or the graphs, that it can see.
+//! [`measures`] has what others compute from shapes.
 //!
 //! ```
-//! use folkmoot_graphs::{DataDirs, DatasetSpec, Partitioner, partition};
+//! use folkmoot_graphs::{DataDirs, DataSource, Partitioner, datasets, partition};
 //! use folkmoot_draws::{SeedableRng, SimRng};
 //!
 //! let mut rng = SimRng::seed_from_u64(1);
-//! let karate = DatasetSpec::Karate.load(&DataDirs::new(), &mut rng)?;
+//! let karate = datasets::Karate {}.load(&DataDirs::new(), &mut rng)?;
 //! let shards = partition::Iid { n_clients: 5 }.divide(&karate, &mut rng)?;
 //! assert_eq!(karate.graph().n_edges(), 78);
 //! assert_eq!(shards.n_clients(), 5);
@@ -25,6 +26,7 @@
 mod column;
 mod data_dirs;
 mod dataset;
+pub mod datasets;
 mod embeddings;
 mod error;
 mod features;
@@ -39,13 +41,12 @@ mod profile;
 mod properties;
 mod readers;
 mod scaling;
-mod sources;
-mod spec;
 mod targets;
 mod tasks;
 
 pub use data_dirs::DataDirs;
 pub use dataset::{Dataset, SplitError, Splits};
+pub use datasets::{CatalogueEntry, Citation, DataSource, Functions, Invalid, Isolated, MoleculeSet, MusaeSet};
 pub use embeddings::Embeddings;
 pub use error::{DataError, GraphError, LabelError};
 pub use features::{DenseRows, Features, SparseRows};
@@ -56,8 +57,5 @@ pub use partition::{Balance, Centres, Cover, MAX_ENTRIES, Partition, PartitionEr
 pub use profile::{Profile, Spread};
 pub use properties::Properties;
 pub use scaling::CountScaling;
-pub use spec::{
-    CatalogueEntry, Citation, DataSource, DatasetSpec, Functions, Invalid, Isolated, MoleculeSet, MusaeSet,
-};
 pub use targets::Targets;
 pub use tasks::{TaskError, TaskLabels};

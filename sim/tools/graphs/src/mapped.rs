@@ -33,10 +33,52 @@ mod read;
 mod section;
 mod write;
 
-pub(crate) use read::read_mapped;
+use folkmoot_draws::SimRng;
+use folkmoot_parts::{Rules, component};
+
+use crate::datasets::{CatalogueEntry, DataSource, checked, is_path, stem};
+use crate::{DataDirs, DataError, Dataset};
+use read::read_mapped;
+
 pub use read::verify;
 pub(crate) use section::Section;
 pub use write::write;
+
+/// A data set written by `folkmoot data` as one memory-mapped file: only the arcs, features and
+/// labels in use are read. Results are identical to those of the original set.
+#[component(name = "Mapped", rules)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mapped {
+    /// File, relative to the card or a data folder, or absolute.
+    #[component(required)]
+    pub path: String,
+}
+
+impl Mapped {
+    fn rules(&self, rules: &mut Rules) {
+        is_path("path", &self.path, rules);
+    }
+}
+
+impl DataSource for Mapped {
+    fn name(&self) -> String {
+        stem(&self.path)
+    }
+
+    fn is_generated(&self) -> bool {
+        false
+    }
+
+    fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
+        checked(self)?;
+        read_mapped(&dirs.locate_own(&self.path)?)
+    }
+
+    fn entries() -> Vec<CatalogueEntry> {
+        let about = "a memory-mapped file written by `folkmoot data`; for millions of nodes";
+        vec![CatalogueEntry::new("Mapped(path: PATH)", about)]
+    }
+}
 
 const MAGIC: [u8; 8] = *b"FOLKMOOT";
 const VERSION: u32 = 1;

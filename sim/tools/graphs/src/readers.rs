@@ -1,5 +1,5 @@
-//! Readers of graph files, one file each. A new format is one more file here and one arm in
-//! `DatasetSpec::load`.
+//! Readers of graph files with the data sets that they read, one file for each format. A new one
+//! is one more file here and one line in `Registry::base`.
 //!
 //! Each reader turns bytes into a [`Dataset`](crate::Dataset), counts in its notes whatever it
 //! cleaned, and answers any input, truncated or random, with a [`DataError`](crate::DataError): it
@@ -20,6 +20,7 @@ mod musae;
 mod notes;
 mod npz;
 mod ogb;
+mod planetoid;
 mod rows;
 mod side;
 mod tables;
@@ -29,20 +30,22 @@ mod text;
 mod tudataset;
 
 pub(crate) use assemble::CLIENT;
-pub(crate) use edge_list::{EdgeListOptions, read_edge_list};
-pub(crate) use function_graphs::{Binary, FunctionOptions, read_function_graphs};
-pub(crate) use graphml::read_graphml;
-pub(crate) use karate::karate;
 pub(crate) use limits::MAX_NODES;
-pub(crate) use mat::{MatOptions, read_mat};
-pub(crate) use metis::read_metis;
-pub(crate) use molecules::{MoleculeOptions, Tasks, read_molecules};
-pub(crate) use musae::{MusaeFiles, read_musae};
-pub(crate) use npz::read_npz;
-pub(crate) use ogb::read_ogb;
-pub(crate) use tables::{Columns, read_tables};
 pub(crate) use text::{Text, fields};
-pub(crate) use tudataset::{Brought, read_tudataset};
+
+pub use edge_list::{EdgeList, EmailEuCore};
+pub use function_graphs::{FunctionGraphs, Functions};
+pub use graphml::GraphMl;
+pub use karate::Karate;
+pub use mat::{BlogCatalog, Mat};
+pub use metis::Metis;
+pub use molecules::{Invalid, MoleculeSet, MoleculeTable, Molecules};
+pub use musae::{Musae, MusaeSet};
+pub use npz::Npz;
+pub use ogb::Ogb;
+pub use planetoid::{Citation, Planetoid};
+pub use tables::Tables;
+pub use tudataset::{TuDataset, TuDatasets};
 
 /// Shared by the tests of all readers: files in a fresh folder, and the real data where there is
 /// any.

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use folkmoot_draws::{Rng, SeedableRng, SimRng};
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Embeddings, Graph};
+use folkmoot_graphs::{DataDirs, DataSource, Dataset, Embeddings, Graph, datasets};
 use folkmoot_learning::skip_gram::{Corpus, OutputLayer, SkipGram};
 use folkmoot_scores::evaluation::{NodeClassification, RatioScores};
 
@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn blog_catalog() -> Result<Dataset, Box<dyn Error>> {
     let dirs = DataDirs::new().with("FOLKMOOT_DATA", env::var("FOLKMOOT_DATA")?);
-    Ok(DatasetSpec::BlogCatalog.load(&dirs, &mut SimRng::seed_from_u64(0))?)
+    Ok(datasets::BlogCatalog {}.load(&dirs, &mut SimRng::seed_from_u64(0))?)
 }
 
 /// Prints micro- and macro-F1 at six training ratios, in per cent.

@@ -13,7 +13,7 @@
 )]
 
 use folkmoot_draws::{SeedableRng, SimRng};
-use folkmoot_graphs::{DataDirs, DatasetSpec};
+use folkmoot_graphs::{DataDirs, DataSource, datasets};
 use folkmoot_similarity::dissimilarity::Sequences;
 use folkmoot_similarity::dtw::Metric;
 use folkmoot_similarity::linkage::{Linkage, linkage};
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let threads: usize = args.get(2).map_or(Ok(0), |text| text.parse())?;
 
     let mut rng = SimRng::seed_from_u64(1);
-    let dataset = DatasetSpec::BlogCatalog.load(&DataDirs::new().with("data", data), &mut rng)?;
+    let dataset = datasets::BlogCatalog {}.load(&DataDirs::new().with("data", data), &mut rng)?;
     let graph = dataset.graph();
     let bins: Vec<usize> = (0..graph.n_nodes()).map(|_| rng.random_range(0..K)).collect();
     let mut vectors = vec![0.0f32; graph.n_nodes() * K];

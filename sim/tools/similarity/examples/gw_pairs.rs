@@ -16,7 +16,7 @@
 )]
 
 use folkmoot_draws::{SeedableRng, SimRng};
-use folkmoot_graphs::{DataDirs, DatasetSpec};
+use folkmoot_graphs::{DataDirs, DataSource, datasets};
 use folkmoot_similarity::gw::{Options, Solver, Space};
 use rand::RngExt;
 use std::error::Error;
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let restarts: u32 = if end_starts { 0 } else { starts.parse()? };
 
     let mut rng = SimRng::seed_from_u64(1);
-    let spec = DatasetSpec::TuDataset {
+    let spec = datasets::TuDataset {
         name: name.to_owned(),
         label_features: true,
     };

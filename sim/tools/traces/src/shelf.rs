@@ -8,6 +8,10 @@ use std::fs;
 use std::path::PathBuf;
 use thiserror::Error;
 
+/// How to get traces.
+const GET: &str = "help: folkmoot data fetch Flash\n  (or FlHetBench, Bandwidth3g, Bandwidth4g); for Venn's table of phones, which no \
+    host has as a text, `folkmoot data list` says what to do; the files lie in `fl-traces/` below a data folder";
+
 /// Why a model of the world cannot be made.
 #[derive(Debug, Error)]
 pub enum TraceError {
@@ -100,7 +104,7 @@ impl<'a> Shelf<'a> {
     }
 
     pub(crate) fn read(&mut self, relative: &str) -> Result<Read, DataError> {
-        let read = Read::open(self.dirs.locate(relative)?)?;
+        let read = Read::open(self.dirs.locate_set(relative, GET)?)?;
         let sum = blake3::hash(&read.bytes).to_hex().to_string();
         self.fingerprints.insert(relative.to_owned(), sum);
         Ok(read)
@@ -108,7 +112,7 @@ impl<'a> Shelf<'a> {
 
     /// Reads the files of a folder whose names end in `ending`, in the order of their names.
     pub(crate) fn read_folder(&mut self, relative: &str, ending: &str) -> Result<Vec<Read>, DataError> {
-        let folder = self.dirs.locate(relative)?;
+        let folder = self.dirs.locate_set(relative, GET)?;
         let failed = |source| DataError::Read {
             path: folder.clone(),
             source,

@@ -5,7 +5,7 @@ use super::{Classifier, Held, Inputs, Model, Split, Training};
 use crate::fed_avg::Params;
 use folkmoot_draws::{Purpose, SeedableRng, SimRng, Streams};
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{DataDirs, DatasetSpec, Partitioner, partition};
+use folkmoot_graphs::{DataDirs, DataSource, Partitioner, datasets, partition};
 use folkmoot_rounds::HiddenItems;
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const N: usize = 40;
 
 /// A network and one client's graphs, with the model that it begins with.
 fn one_client(training: Training) -> (Classifier, Arc<Held>, Vec<f32>) {
-    let spec = DatasetSpec::GraphClasses {
+    let spec = datasets::GraphClasses {
         n_graphs: N as u32,
         n_classes: 2,
         min_nodes: 5,

@@ -103,7 +103,7 @@ mod tests {
     use super::super::{Facts, Inputs, LocalOptimiser, Model, Split, Training};
     use super::*;
     use folkmoot_draws::{Purpose, SeedableRng, SimRng, Streams};
-    use folkmoot_graphs::{DataDirs, DatasetSpec, Features, Partitioner, SparseRows, partition};
+    use folkmoot_graphs::{DataDirs, DataSource, Features, Partitioner, SparseRows, datasets, partition};
     use folkmoot_parts::Chosen;
     use folkmoot_scenarios::algorithm::Source;
     use std::sync::Arc;
@@ -113,7 +113,7 @@ mod tests {
     /// Members of the club who use a few of 120 words, each with its neighbour in number, among two
     /// clients.
     fn classifier(model: &Model, training: &Training) -> (Classifier, Vec<Shard>) {
-        let mut dataset = DatasetSpec::Karate
+        let mut dataset = datasets::Karate {}
             .load(&DataDirs::new(), &mut Streams::new(1).global(TEST))
             .unwrap();
         let words = |node: u32| [(node, 1.0), (node + 1, 0.5), (119 - node, 2.0)];

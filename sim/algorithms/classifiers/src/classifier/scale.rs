@@ -85,13 +85,15 @@ mod tests {
     use super::*;
     use crate::classifier::{Facts, Held, Inputs, Model, NodeRows, Split, Target, Training};
     use folkmoot_draws::{Purpose, Streams};
-    use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Features, Partition, Partitioner, SparseRows, partition};
+    use folkmoot_graphs::{
+        DataDirs, DataSource, Dataset, Features, Partition, Partitioner, SparseRows, datasets, partition,
+    };
     use folkmoot_scenarios::algorithm::Source;
     use std::sync::Arc;
 
     /// Sixty graphs whose nodes bring a 1 and a large number that grows with their degree.
     fn graphs() -> Arc<Dataset> {
-        let spec = DatasetSpec::GraphClasses {
+        let spec = datasets::GraphClasses {
             n_graphs: 60,
             n_classes: 3,
             min_nodes: 6,

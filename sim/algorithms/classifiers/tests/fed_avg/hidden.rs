@@ -6,7 +6,7 @@ use folkmoot_classifiers::classifier::{Split, Training};
 use folkmoot_classifiers::fed_avg::Params;
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec};
+use folkmoot_graphs::{DataDirs, DataSource, Dataset, datasets};
 use folkmoot_parts::Chosen;
 use folkmoot_rounds::{Aggregation, Discount, Private, Secure};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// says, of a run that learns and of a dry one, in the clear and under masks.
 #[test]
 fn hidden_graphs_cost_what_a_published_accountant_says() {
-    let spec = DatasetSpec::GraphClasses {
+    let spec = datasets::GraphClasses {
         n_graphs: 100,
         n_classes: 2,
         min_nodes: 5,

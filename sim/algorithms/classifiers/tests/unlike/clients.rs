@@ -5,7 +5,7 @@ use folkmoot_classifiers::classifier::Classified;
 use folkmoot_classifiers::fed_avg;
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, Partitioner, partition};
+use folkmoot_graphs::{DataDirs, DataSource, Dataset, Partition, Partitioner, datasets, partition};
 use folkmoot_rounds::Rounds;
 use folkmoot_scenarios::algorithm::{Algorithm, Prepared, Source};
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ pub(crate) const SEED: u64 = 3;
 
 /// A client has at least `min_size` graphs.
 pub(crate) fn data(min_size: u32) -> (Arc<Dataset>, Arc<Partition>) {
-    let spec = DatasetSpec::GraphClasses {
+    let spec = datasets::GraphClasses {
         n_graphs: 120,
         n_classes: 3,
         min_nodes: 8,

@@ -219,7 +219,7 @@ fn vectors_of_levels_give_marks_away_and_nothing_else() {
 
 /// Variants of small functions, by the edit distances of which models are trained.
 fn by_edits(model: Model, epochs: u32) -> (Arc<Dataset>, Params) {
-    let spec = DatasetSpec::ControlFlow {
+    let spec = datasets::ControlFlow {
         n_functions: 40,
         n_nodes: (4, 5),
         n_compilers: 2,

@@ -5,7 +5,7 @@ use super::{find, functions, number, params, play_in, system};
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_graphs::{CountScaling, DataDirs, Dataset, DatasetSpec};
+use folkmoot_graphs::{CountScaling, DataDirs, DataSource, Dataset, datasets};
 use folkmoot_metrics::npy::Array;
 use folkmoot_ppgm::Params;
 use folkmoot_ppgm::learned::Measured;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Functions of which each has one graph.
 pub(super) fn of_one_variant() -> Arc<Dataset> {
-    let spec = DatasetSpec::ControlFlow {
+    let spec = datasets::ControlFlow {
         n_functions: 30,
         n_nodes: (6, 10),
         n_compilers: 2,

@@ -5,7 +5,7 @@ use super::*;
 use folkmoot_classifiers::classifier::{Model, Nodes, Part, Scale, Split, Training};
 use folkmoot_draws::{Purpose, SimRng, Streams, normal};
 use folkmoot_engine::run::{Options, Outcome, Unobserved, run};
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, Partitioner, partition};
+use folkmoot_graphs::{DataDirs, DataSource, Dataset, Partition, Partitioner, datasets, partition};
 use folkmoot_learning::{Batch, Csr, Layout, Tape};
 use folkmoot_rounds::Protocol;
 use folkmoot_scenarios::algorithm::Prepared;
@@ -312,7 +312,7 @@ fn played(params: &Params, threads: usize) -> Outcome {
 
 /// With features times a factor.
 fn played_with(params: &Params, threads: usize, factor: f32) -> Outcome {
-    let spec: DatasetSpec = DatasetSpec::ContextualSbm {
+    let spec = datasets::ContextualSbm {
         n_nodes: 60,
         n_classes: 3,
         mean_degree: 6.0,

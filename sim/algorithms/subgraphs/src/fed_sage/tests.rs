@@ -15,7 +15,7 @@ use folkmoot_codecs::{Half, Qsgd, Symbols, TopK, Uniform};
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::availability;
 use folkmoot_graphs::{
-    DataDirs, Dataset, DatasetSpec, Features, Graph, Labels, Partition, Partitioner, SparseRows, partition,
+    DataDirs, DataSource, Dataset, Features, Graph, Labels, Partition, Partitioner, SparseRows, datasets, partition,
 };
 use folkmoot_rounds::{Absent, Protocol, Secure, Weighting};
 use folkmoot_scenarios::algorithm::Prepared;
@@ -124,7 +124,7 @@ fn params(generator: Generator, rounds: u32) -> Params {
 }
 
 fn data(n_clients: u32) -> (Arc<Dataset>, Arc<Partition>) {
-    let spec: DatasetSpec = DatasetSpec::ContextualSbm {
+    let spec = datasets::ContextualSbm {
         n_nodes: 60,
         n_classes: 3,
         mean_degree: 8.0,

@@ -3,7 +3,7 @@
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::{DropoutSpec, LinkClass, Links, availability, devices};
-use folkmoot_graphs::{DataDirs, Dataset, DatasetSpec, Partition, Partitioner, partition};
+use folkmoot_graphs::{DataDirs, DataSource, Dataset, Partition, Partitioner, datasets, partition};
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use folkmoot_users::walk_sgd::{Params, Peer, WalkSgd};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ const CLIENTS: u32 = 20;
 
 /// Graphs of three classes, dealt out by chance; all but the first client's are those of `seed`.
 fn data(seed: u64) -> (Arc<Dataset>, Arc<Partition>) {
-    let spec = DatasetSpec::GraphClasses {
+    let spec = datasets::GraphClasses {
         n_graphs: 240,
         n_classes: 3,
         min_nodes: 8,

@@ -9,43 +9,142 @@
 //! their property: an attack that still succeeds is wrong.
 
 use folkmoot_draws::SimRng;
+use folkmoot_parts::{Component, Rules, component};
+use ndarray::Array2;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
-/// Checked parameters; `DatasetSpec::ControlFlow` documents them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ControlFlow {
-    pub(crate) n_functions: u32,
-    pub(crate) n_nodes: (u32, u32),
-    pub(crate) n_compilers: u32,
-    pub(crate) n_levels: u32,
-    pub(crate) variant_prob: f64,
-    pub(crate) property_effect: f64,
+use super::{Generator, MAX_NODES};
+use crate::{CountScaling, DataError, Dataset, Features, GraphBuilder, Properties};
+
+/// The most blocks of a function before it is compiled.
+const MAX_BLOCKS: u32 = 10_000;
+
+/// Synthetic control-flow graphs with functions, variants and properties: the counterpart of
+/// `FunctionGraphs` without files.
+#[component(name = "ControlFlow", rules)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ControlFlow {
+    /// Number of functions, which are the classes.
+    #[component(default = 100, in = 2..=1_000_000)]
+    pub n_functions: u32,
+    /// Minimum and maximum number of blocks of a function before compilation, within 2..=10000;
+    /// a variant has at most twice as many nodes.
+    #[component(default = (20, 60))]
+    pub n_nodes: (u32, u32),
+    /// Number of compilers.
+    #[component(default = 2, in = 1..=16)]
+    pub n_compilers: u32,
+    /// Number of optimisation levels; with `n_compilers` they give the properties, at least 2.
+    #[component(default = 4, in = 1..=16)]
+    pub n_levels: u32,
+    /// Probability that a binary contains a function; each function has at least one variant.
+    #[component(default = 0.9, in = 0..=1)]
+    pub variant_prob: f64,
+    /// Effect of the property on graphs and counts, from 0 (none) to 1.
+    #[component(default = 0.5, in = 0..=1)]
+    pub property_effect: f64,
+    /// Scaling of the six count features per node.
+    pub scaling: CountScaling,
+}
+
+impl ControlFlow {
+    fn rules(&self, rules: &mut Rules) {
+        let (least, most) = self.n_nodes;
+        let rule = format!("must be a range (least, greatest) within 2..={MAX_BLOCKS}, got ({least}, {most})");
+        let range_holds = 2 <= least && least <= most && most <= MAX_BLOCKS;
+        rules.require(range_holds, "n_nodes", rule);
+        let rule = "must be 2 or more with a single compiler: with one property there is nothing to infer";
+        rules.require(self.n_compilers != 1 || self.n_levels != 1, "n_levels", rule);
+        if !rules.is_broken("") {
+            let n_variants = u64::from(self.n_functions) * u64::from(self.n_compilers * self.n_levels);
+            let n_blocks = n_variants * u64::from(2 * most);
+            let rule = format!(
+                "gives up to {n_blocks} nodes in {n_variants} variants; at most {MAX_NODES} are drawn, lower it or `n_nodes`"
+            );
+            rules.require(n_blocks <= u64::from(MAX_NODES), "n_functions", rule);
+        }
+    }
+}
+
+impl Generator for ControlFlow {
+    const ENTRY: [&'static str; 2] = [
+        "ControlFlow()",
+        "generated: control-flow graphs in the format of FunctionGraphs",
+    ];
+
+    fn n_nodes(&self) -> u64 {
+        let all = [self.n_functions, self.n_nodes.1, self.n_compilers, self.n_levels];
+        all.into_iter().map(u64::from).fold(1, u64::saturating_mul)
+    }
+
+    fn draw(&self, rng: &mut SimRng) -> Result<Dataset, DataError> {
+        let variants = control_flow(self, rng);
+        let properties = variants.iter().map(|variant| variant.property).collect();
+        let labels: Vec<u32> = variants.iter().map(|variant| variant.function).collect();
+        let mut graphs = Vec::with_capacity(variants.len());
+        let mut counts: Vec<f32> = Vec::new();
+        for variant in variants {
+            let program = variant.program;
+            let arcs = (0_u32..).zip(&program.next);
+            let pairs: Vec<(u32, u32)> = arcs
+                .flat_map(|(from, next)| next.iter().map(move |&to| (from, to)))
+                .collect();
+            let builder = GraphBuilder::new(program.next.len() as u32);
+            graphs.push(builder.directed(true).keep_self_loops(true).build(&pairs)?.0);
+            counts.extend(program.counts.iter().flatten().map(|&count| count as f32));
+        }
+        let counts = Array2::from_shape_vec((counts.len() / N_COUNTS, N_COUNTS), counts);
+        let counts = Features::Dense(counts.expect("every node has a row of six counts").into());
+        let values = (0..self.n_compilers).flat_map(|compiler| {
+            (0..self.n_levels).map(move |level| vec![format!("compiler {compiler}"), format!("O{level}")])
+        });
+        let n_single = labels
+            .chunk_by(|a, b| a == b)
+            .filter(|variants| variants.len() == 1)
+            .count();
+        let notes = match n_single {
+            0 => Vec::new(),
+            n => vec![format!(
+                "{n} functions have one variant only: their matching pair is the graph with itself"
+            )],
+        };
+        Ok(Dataset {
+            name: Self::NAME.to_owned(),
+            graphs,
+            features: Some(self.scaling.apply(counts)),
+            graph_properties: Properties::new(&["compiler", "level"], values.collect(), properties),
+            graph_labels: Some(labels),
+            n_classes: self.n_functions as usize,
+            notes,
+            ..Dataset::default()
+        })
+    }
 }
 
 /// String constants, numeric constants, transfers, calls, instructions, arithmetic instructions.
-pub(crate) const N_COUNTS: usize = 6;
+const N_COUNTS: usize = 6;
 
 /// A function, or one variant of it: block 0 is the entry, block 1 the exit.
 #[derive(Clone, Debug)]
-pub(crate) struct Program {
+struct Program {
     /// The successors of each block.
-    pub(crate) next: Vec<Vec<u32>>,
-    pub(crate) counts: Vec<[u32; N_COUNTS]>,
+    next: Vec<Vec<u32>>,
+    counts: Vec<[u32; N_COUNTS]>,
 }
 
 /// One variant of one function.
 #[derive(Debug)]
-pub(crate) struct Variant {
-    pub(crate) function: u32,
+struct Variant {
+    function: u32,
     /// `compiler × n_levels + level`.
-    pub(crate) property: u32,
-    pub(crate) program: Program,
+    property: u32,
+    program: Program,
 }
 
 /// Draws the variants of all functions, function after function, each in ascending order of
 /// properties; at least one each.
-pub(crate) fn control_flow(parameters: &ControlFlow, rng: &mut SimRng) -> Vec<Variant> {
+fn control_flow(parameters: &ControlFlow, rng: &mut SimRng) -> Vec<Variant> {
     let n_properties = parameters.n_compilers * parameters.n_levels;
     let mut variants = Vec::new();
     for function in 0..parameters.n_functions {

@@ -7,24 +7,96 @@
 //! Deviation: the number of edges is fixed, and no edge is drawn twice.
 
 use folkmoot_draws::SimRng;
+use folkmoot_parts::{Component, Rules, component};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_distr::Distribution;
 use rand_distr::weighted::WeightedAliasIndex;
 
-use super::distinct_edges;
-use crate::Labels;
+use super::{
+    Generator, assemble, check_mean_degree, check_min_degree, distinct_edges, half, lift, n_edges, note_missing,
+};
+use crate::{DataError, Dataset, Labels};
 
-/// Checked parameters; `DatasetSpec::DcSbm` documents them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DcSbm {
-    pub(crate) n_nodes: u32,
-    pub(crate) n_classes: u32,
-    pub(crate) mean_degree: f64,
-    pub(crate) assortativity: f64,
-    pub(crate) degree_exponent: f64,
-    pub(crate) max_degree_share: f64,
-    pub(crate) second_label_prob: f64,
+/// Degree-corrected stochastic block model with labels (Karrer & Newman 2011).
+#[component(name = "DcSbm", rules)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DcSbm {
+    /// Number of nodes.
+    #[component(default = 1_000, in = 2..=67_108_864)]
+    pub n_nodes: u32,
+    /// Number of classes of equal size, 1..=n_nodes.
+    #[component(default = 10)]
+    pub n_classes: u32,
+    /// Mean degree (edges × 2 / nodes), in 0..=(n_nodes − 1) / 2.
+    #[component(default = 10.0)]
+    pub mean_degree: f64,
+    /// Expected fraction of edges within a class.
+    #[component(default = 0.7, in = 0..=1)]
+    pub assortativity: f64,
+    /// Exponent of the power law of degrees.
+    #[component(default = 2.5, in = 1.5..=100)]
+    pub degree_exponent: f64,
+    /// Maximum expected degree, as a fraction of the nodes.
+    #[component(default = 0.2, above = 0, at_most = 1)]
+    pub max_degree_share: f64,
+    /// Probability that a node has a second class.
+    #[component(default = 0.0, in = 0..=1)]
+    pub second_label_prob: f64,
+    /// Minimum degree, at most 64.
+    #[component(default = 1)]
+    pub min_degree: u32,
+}
+
+impl DcSbm {
+    fn rules(&self, rules: &mut Rules) {
+        let (n_nodes, n_classes) = (self.n_nodes, self.n_classes);
+        if rules.is_broken("n_nodes") {
+            return;
+        }
+        let rule = format!("must lie in 1..={n_nodes} (n_nodes), got {n_classes}");
+        rules.require((1..=n_nodes).contains(&n_classes), "n_classes", rule);
+        check_mean_degree(self.mean_degree, n_nodes, half(n_nodes), rules);
+        let rule = "must be 0 with a single class; there is no second one";
+        rules.require(
+            n_classes > 1 || self.second_label_prob == 0.0,
+            "second_label_prob",
+            rule,
+        );
+        check_min_degree(self.min_degree, n_nodes, rules);
+    }
+}
+
+impl Generator for DcSbm {
+    const ENTRY: [&'static str; 2] = [
+        "DcSbm()",
+        "generated: degree-corrected stochastic block model with labels",
+    ];
+
+    fn n_nodes(&self) -> u64 {
+        self.n_nodes.into()
+    }
+
+    fn mean_degree(&self) -> f64 {
+        self.mean_degree
+    }
+
+    fn draw(&self, rng: &mut SimRng) -> Result<Dataset, DataError> {
+        draw(Self::NAME, self, rng)
+    }
+}
+
+/// The data set `name` of a block model.
+pub(super) fn draw(name: &str, parameters: &DcSbm, rng: &mut SimRng) -> Result<Dataset, DataError> {
+    let (n_nodes, min_degree) = (parameters.n_nodes, parameters.min_degree);
+    let (mut edges, model) = dc_sbm(parameters, rng);
+    let missing = n_edges(n_nodes, parameters.mean_degree) - edges.len();
+    let added = lift(n_nodes, &mut edges, min_degree, rng, |node, rng| {
+        model.partner(node, rng)
+    });
+    let mut dataset = assemble(name, n_nodes, edges, Some(model.into_labels()), (added, min_degree))?;
+    note_missing(&mut dataset, missing);
+    Ok(dataset)
 }
 
 /// Draws nodes in proportion to their propensities.
@@ -73,8 +145,7 @@ pub(crate) fn dc_sbm(parameters: &DcSbm, rng: &mut SimRng) -> (Vec<u64>, Model) 
         everyone,
         by_class,
     };
-    let n_edges = (f64::from(parameters.n_nodes) * parameters.mean_degree / 2.0) as usize;
-    let edges = distinct_edges(n_edges, rng, |rng| {
+    let edges = distinct_edges(n_edges(parameters.n_nodes, parameters.mean_degree), rng, |rng| {
         let from = model.everyone.draw(rng);
         (from, model.partner(from, rng))
     });

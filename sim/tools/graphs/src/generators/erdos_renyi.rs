@@ -1,9 +1,54 @@
 //! Erdős–Rényi graphs G(n, p): every pair is an edge with the same probability, independently.
 
 use folkmoot_draws::SimRng;
+use folkmoot_parts::{Component, Rules, component};
 use rand::RngExt;
 
-use super::key;
+use super::{Generator, assemble, check_mean_degree, check_min_degree, key, lift, node};
+use crate::{DataError, Dataset};
+
+/// G(n, p) with p = mean_degree / (n_nodes − 1).
+#[component(name = "ErdosRenyi", rules)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ErdosRenyi {
+    /// Number of nodes.
+    #[component(default = 1_000, in = 2..=67_108_864)]
+    pub n_nodes: u32,
+    /// Expected degree, in 0..=n_nodes − 1.
+    #[component(default = 10.0)]
+    pub mean_degree: f64,
+    /// Minimum degree, at most 64.
+    #[component(default = 1)]
+    pub min_degree: u32,
+}
+
+impl ErdosRenyi {
+    fn rules(&self, rules: &mut Rules) {
+        if !rules.is_broken("n_nodes") {
+            check_mean_degree(self.mean_degree, self.n_nodes, f64::from(self.n_nodes) - 1.0, rules);
+            check_min_degree(self.min_degree, self.n_nodes, rules);
+        }
+    }
+}
+
+impl Generator for ErdosRenyi {
+    const ENTRY: [&'static str; 2] = ["ErdosRenyi()", "generated: independent edges"];
+
+    fn n_nodes(&self) -> u64 {
+        self.n_nodes.into()
+    }
+
+    fn mean_degree(&self) -> f64 {
+        self.mean_degree
+    }
+
+    fn draw(&self, rng: &mut SimRng) -> Result<Dataset, DataError> {
+        let (n_nodes, min_degree) = (self.n_nodes, self.min_degree);
+        let mut edges = erdos_renyi(n_nodes, self.mean_degree, rng);
+        let added = lift(n_nodes, &mut edges, min_degree, rng, |_, rng| node(n_nodes, rng));
+        assemble(Self::NAME, n_nodes, edges, None, (added, min_degree))
+    }
+}
 
 /// Draws the edges of G(n, p) with p = mean_degree / (n − 1), as sorted keys.
 ///

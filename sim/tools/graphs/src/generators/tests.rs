@@ -1,5 +1,7 @@
 use rand::SeedableRng;
 
+use super::dc_sbm::dc_sbm;
+use super::rmat::rmat;
 use super::*;
 use crate::Graph;
 use crate::measures::degree_stats;
@@ -18,6 +20,7 @@ fn block_model(n_nodes: u32) -> DcSbm {
         degree_exponent: 2.5,
         max_degree_share: 0.2,
         second_label_prob: 0.25,
+        min_degree: 0,
     }
 }
 
@@ -28,6 +31,7 @@ fn recursive(n_nodes: u32) -> Rmat {
         a: 0.57,
         b: 0.19,
         c: 0.19,
+        min_degree: 0,
     }
 }
 

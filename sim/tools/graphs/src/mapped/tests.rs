@@ -2,6 +2,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use folkmoot_draws::SimRng;
+use folkmoot_parts::Component;
 use ndarray::Array2;
 use rand::{RngExt, SeedableRng};
 
@@ -9,12 +10,12 @@ use super::*;
 use crate::column::Column;
 use crate::readers::test_files::Folder;
 use crate::{
-    DataDirs, DataError, Dataset, DatasetSpec, DenseRows, Features, Graph, GraphBuilder, Labels, Properties,
-    SparseRows, Splits, Targets, TaskLabels,
+    DataDirs, DataError, DataSource, Dataset, DenseRows, Features, Graph, GraphBuilder, Labels, Properties, SparseRows,
+    Splits, Targets, TaskLabels, datasets,
 };
 
-fn drawn(text: &str) -> Dataset {
-    let spec: DatasetSpec = ron::from_str(text).unwrap();
+fn drawn<P: Component + DataSource>(text: &str) -> Dataset {
+    let spec: P = ron::from_str(text).unwrap();
     spec.load(&DataDirs::new(), &mut SimRng::seed_from_u64(5)).unwrap()
 }
 
@@ -27,7 +28,7 @@ fn written(folder: &Folder, dataset: &Dataset) -> PathBuf {
 /// Opened by its card, as a run does.
 fn opened(path: &Path) -> Result<Dataset, DataError> {
     let path = path.to_str().unwrap().to_owned();
-    DatasetSpec::Mapped { path }.load(&DataDirs::new(), &mut SimRng::seed_from_u64(0))
+    Mapped { path }.load(&DataDirs::new(), &mut SimRng::seed_from_u64(0))
 }
 
 /// A directed weighted graph of three nodes with all that a set of one graph can have.
@@ -86,14 +87,14 @@ fn several() -> Dataset {
 fn a_set_is_read_as_it_was_written_whatever_it_has() {
     let folder = Folder::new("mapped-round-trip");
     let generated = [
-        "Karate",
-        "DcSbm(n_nodes: 60, n_classes: 3, second_label_prob: 0.5)",
-        "Rmat(n_nodes: 5000)",
-        "GraphClasses(n_graphs: 9)",
-        "ControlFlow(n_functions: 5)",
-        "ErdosRenyi(n_nodes: 9, mean_degree: 0, min_degree: 0)",
+        drawn::<datasets::Karate>("()"),
+        drawn::<datasets::DcSbm>("(n_nodes: 60, n_classes: 3, second_label_prob: 0.5)"),
+        drawn::<datasets::Rmat>("(n_nodes: 5000)"),
+        drawn::<datasets::GraphClasses>("(n_graphs: 9)"),
+        drawn::<datasets::ControlFlow>("(n_functions: 5)"),
+        drawn::<datasets::ErdosRenyi>("(n_nodes: 9, mean_degree: 0, min_degree: 0)"),
     ];
-    let sets = generated.map(drawn).into_iter().chain([one_of_all(), several()]);
+    let sets = generated.into_iter().chain([one_of_all(), several()]);
     for set in sets {
         let path = written(&folder, &set);
         let mut read = opened(&path).unwrap();
@@ -111,7 +112,7 @@ fn a_set_is_read_as_it_was_written_whatever_it_has() {
 #[test]
 fn of_a_large_graph_only_those_arcs_are_read_that_somebody_looks_at() {
     let folder = Folder::new("mapped-blocks");
-    let set = drawn("Rmat(n_nodes: 9000)");
+    let set = drawn::<datasets::Rmat>("(n_nodes: 9000)");
     let last = (0..9000).rev().find(|&node| set.graph().degree(node) > 0).unwrap();
     let path = written(&folder, &set);
     let mut bytes = fs::read(&path).unwrap();

@@ -10,7 +10,7 @@ use crate::{Dataset, Features, Graph, Properties, Targets};
 /// The bytes of a section, piece by piece.
 type Pieces<'a> = Vec<Cow<'a, [u8]>>;
 
-/// Writes a data set as a file that [`DatasetSpec::Mapped`](crate::DatasetSpec::Mapped) reads.
+/// Writes a data set as a file that [`Mapped`](crate::datasets::Mapped) reads.
 ///
 /// # Errors
 /// What `out` says, and a big-endian machine, which such a file is not made for.

@@ -4,7 +4,7 @@ use rand::SeedableRng;
 
 use super::*;
 use crate::readers::test_files::real_data;
-use crate::{Citation, DatasetSpec, Graph, Labels, Properties, measures};
+use crate::{Citation, DataSource, Graph, Labels, Properties, datasets, measures};
 use proptest::prelude::*;
 
 /// Of the labels of Cora, Citeseer and Pubmed, apart by commas.
@@ -38,7 +38,7 @@ fn multilevel(n_clients: u32) -> Multilevel {
 /// A citation graph, whole.
 pub(super) fn whole(name: Citation) -> Option<Dataset> {
     let dirs = DataDirs::new().with("FOLKMOOT_DATA", real_data()?);
-    let spec = DatasetSpec::Planetoid {
+    let spec = datasets::Planetoid {
         name,
         largest_component: false,
     };

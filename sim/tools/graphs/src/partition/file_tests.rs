@@ -3,7 +3,7 @@
 use super::cut_tests::{cut_and_sizes, graph, group_of, rng, shards, whole};
 use super::*;
 use crate::readers::test_files::{Folder, real_data};
-use crate::{Citation, DatasetSpec, measures};
+use crate::{Citation, DataSource, datasets, measures};
 
 #[test]
 fn published_partitions_are_read_and_cut_what_they_are_known_to_cut() {
@@ -71,7 +71,7 @@ fn published_partitions_are_read_and_cut_what_they_are_known_to_cut() {
             .to_string(),
         cover: Cover::Exact,
     };
-    let largest = DatasetSpec::Planetoid {
+    let largest = datasets::Planetoid {
         name: Citation::Cora,
         largest_component: true,
     };

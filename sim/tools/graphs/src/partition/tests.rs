@@ -3,7 +3,7 @@ use rand::SeedableRng;
 
 use super::*;
 use crate::measures::ego;
-use crate::{DataDirs, DatasetSpec, Features, Graph, GraphBuilder, Labels, Splits};
+use crate::{DataDirs, DataSource, Features, Graph, GraphBuilder, Labels, Splits, datasets};
 use proptest::prelude::*;
 
 fn rng(seed: u64) -> SimRng {
@@ -227,7 +227,7 @@ fn cards_write_partitions_briefly() {
 
 #[test]
 fn value_stability() {
-    let karate = DatasetSpec::Karate.load(&DataDirs::new(), &mut rng(0)).unwrap();
+    let karate = datasets::Karate {}.load(&DataDirs::new(), &mut rng(0)).unwrap();
     let drawn = [
         &Iid { n_clients: 12 } as &dyn Partitioner,
         &LabelSkew {

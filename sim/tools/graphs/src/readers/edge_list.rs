@@ -12,14 +12,140 @@ mod layout;
 
 use std::path::{Path, PathBuf};
 
+use folkmoot_draws::SimRng;
+use folkmoot_parts::{Rules, component};
+
 use super::classes::{self, Class};
 use super::limits::MAX_NODES;
 use super::notes::{note_cleaned, note_graph, note_unlabelled};
 use super::side;
 use super::text::{Text, fields, shown, whole};
-use crate::{DataError, Dataset, GraphBuilder, Labels};
+use crate::datasets::{CatalogueEntry, DataSource, Isolated, are_paths, checked, is_path, own, stem};
+use crate::{DataDirs, DataError, Dataset, GraphBuilder, Labels};
+
+/// Text files with one edge per line, and optionally one label per line. Blanks, commas or
+/// semicolons separate fields; the first line may be a header.
+#[component(name = "EdgeList", rules)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct EdgeList {
+    /// Edge file, relative to the card or a data folder, or absolute.
+    #[component(required)]
+    pub edges: String,
+    /// Label file (`node class`, numbers or words); none by default. Nodes that occur only
+    /// there have no edges.
+    pub labels: Option<String>,
+    /// Feature file: `.npy`, `.npz` (dense or `scipy.sparse.save_npz`), or text with one row of
+    /// numbers per node in ascending order of ids, or with a header whose first column is `id`.
+    pub features: Option<String>,
+    /// Split file (`node part`, where the part is `train`, `valid` or `test`), used by `split:
+    /// Published`.
+    pub split: Option<String>,
+    /// Whether edges are directed.
+    pub directed: bool,
+    /// Whether a third column contains edge weights.
+    pub weighted: bool,
+    /// Smallest node id.
+    pub first_id: u32,
+    /// Renumber the ids that occur from 0 in ascending order; ids may then have up to 64 bits.
+    pub renumber: bool,
+    /// Keep only the largest component.
+    pub largest_component: bool,
+    /// Handling of isolated nodes.
+    pub isolated: Isolated,
+}
+
+impl EdgeList {
+    fn rules(&self, rules: &mut Rules) {
+        is_path("edges", &self.edges, rules);
+        let others = [
+            ("labels", &self.labels),
+            ("features", &self.features),
+            ("split", &self.split),
+        ];
+        are_paths(&others, rules);
+        let rule = "must be 0 (its default) with `renumber: true`, which starts at 0 whatever the ids are";
+        rules.require(!self.renumber || self.first_id == 0, "first_id", rule);
+    }
+}
+
+impl DataSource for EdgeList {
+    fn name(&self) -> String {
+        stem(&self.edges)
+    }
+
+    fn is_generated(&self) -> bool {
+        false
+    }
+
+    fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
+        checked(self)?;
+        let edges = dirs.locate_own(&self.edges)?;
+        let locate = |path: &Option<String>| path.as_ref().map(|path| dirs.locate_own(path)).transpose();
+        let options = EdgeListOptions {
+            labels: locate(&self.labels)?,
+            features: locate(&self.features)?,
+            split: locate(&self.split)?,
+            directed: self.directed,
+            weighted: self.weighted,
+            first_id: self.first_id,
+            renumber: self.renumber,
+        };
+        let dataset = read_edge_list(&self.name(), &edges, &options)?;
+        own(dataset, self.largest_component, self.isolated)
+    }
+
+    fn entries() -> Vec<CatalogueEntry> {
+        let about = "a text file of edges, and optionally of labels, features and a split";
+        vec![CatalogueEntry::new("EdgeList(edges: PATH)", about)]
+    }
+}
+
+const EMAIL_EDGES: &str = "small-graphs/email-eu-core/email-Eu-core.txt";
+const EMAIL_LABELS: &str = "small-graphs/email-eu-core/email-Eu-core-department-labels.txt";
+const GET_EMAIL: &str = "help: folkmoot data fetch EmailEuCore\n  or unpack SNAP's `email-Eu-core.txt.gz` and \
+    `email-Eu-core-department-labels.txt.gz` into `small-graphs/email-eu-core/` below a data folder";
+
+/// SNAP's e-mail network of a research institution, from `small-graphs/email-eu-core/`: 1,005
+/// nodes, 42 departments.
+#[component(name = "EmailEuCore")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EmailEuCore {
+    /// Keep edge directions (sender to recipient); otherwise 16,064 undirected edges.
+    pub directed: bool,
+    /// Keep only the largest component, of 986 nodes.
+    pub largest_component: bool,
+    /// Whether to keep the 19 nodes whose only edge is a self-loop.
+    pub isolated: Isolated,
+}
+
+impl DataSource for EmailEuCore {
+    fn name(&self) -> String {
+        "EmailEuCore".to_owned()
+    }
+
+    fn is_generated(&self) -> bool {
+        false
+    }
+
+    fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
+        let edges = dirs.locate_set(EMAIL_EDGES, GET_EMAIL)?;
+        let options = EdgeListOptions {
+            labels: Some(dirs.locate_set(EMAIL_LABELS, GET_EMAIL)?),
+            directed: self.directed,
+            ..EdgeListOptions::default()
+        };
+        let dataset = read_edge_list(&self.name(), &edges, &options)?;
+        own(dataset, self.largest_component, self.isolated)
+    }
+
+    fn entries() -> Vec<CatalogueEntry> {
+        let about = "e-mails of a research institution, 1,005 nodes, 16,064 undirected edges, 42 classes";
+        vec![CatalogueEntry::at(EMAIL_EDGES, "EmailEuCore()", about)]
+    }
+}
 
 /// How the two files are to be understood.
+#[derive(Default)]
 pub(crate) struct EdgeListOptions {
     pub(crate) labels: Option<PathBuf>,
     pub(crate) features: Option<PathBuf>,

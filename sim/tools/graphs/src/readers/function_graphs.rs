@@ -12,44 +12,197 @@ mod line;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use folkmoot_draws::SimRng;
 use folkmoot_metrics::npy::Array;
+use folkmoot_parts::{Rules, component};
 use ndarray::Array2;
 
 use super::format::read_bytes;
 use super::limits::MAX_NODES;
+use crate::datasets::{CatalogueEntry, DataSource, checked};
 use crate::measures::components;
-use crate::{DataError, Dataset, Features, Graph, Properties, Splits};
+use crate::{CountScaling, DataDirs, DataError, Dataset, Features, Graph, Properties, Splits};
 use line::{Function, N_COLUMNS};
+
+/// Control-flow graphs of functions in several binaries, from `acfg/`: the class is the
+/// function, the property the binary.
+#[component(name = "FunctionGraphs", rules)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FunctionGraphs {
+    /// Data set: `OpenSSL` or `FFmpeg`.
+    #[component(required)]
+    pub name: Functions,
+    /// Minimum and maximum number of nodes (basic blocks), within 20..=200.
+    #[component(default = (50, 200))]
+    pub n_nodes: (u32, u32),
+    /// Scaling of the six count features per node; by default raw counts.
+    pub scaling: CountScaling,
+}
+
+/// Control-flow graph sets used by PPGM and earlier matching networks.
+#[component]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Functions {
+    /// 24 binaries: version 1.0.1f or 1.0.1u, for armeb, i586 or mips, at levels O0 to O3; 4,308
+    /// graphs of 50 to 200 blocks of 338 functions, 15,800 of 20 to 200 of 1,073.
+    OpenSSL,
+    /// 8 binaries: gcc or clang at levels O0 to O3; 10,824 graphs of 50 to 200 blocks of 3,178
+    /// functions. The public copy lacks both at O0: 7,262 graphs of 2,365 functions, and notes say
+    /// so.
+    FFmpeg,
+}
+
+/// The sizes that folders were published for, the narrowest first.
+const PUBLISHED: [(u32, u32); 2] = [(50, 200), (20, 200)];
+
+/// The widest range that a card may ask for.
+const WIDEST: (u32, u32) = PUBLISHED[1];
+
+const LEVELS: [&str; 4] = ["O0", "O1", "O2", "O3"];
+
+impl Functions {
+    /// The folder with graphs of these sizes, below a data folder.
+    fn folder(self, (least, most): (u32, u32)) -> String {
+        match self {
+            Functions::OpenSSL => format!("acfg/OpenSSL_6ACFG_min{least}_max{most}/acfgSSL_6"),
+            Functions::FFmpeg => format!("acfg/ffmpeg_6ACFG_min{least}_max{most}"),
+        }
+    }
+
+    fn facets(self) -> &'static [&'static str] {
+        match self {
+            Functions::OpenSSL => &["version", "architecture", "level"],
+            Functions::FFmpeg => &["compiler", "level"],
+        }
+    }
+
+    /// Every binary of the published set, in ascending order of file names.
+    fn binaries(self) -> Vec<Binary> {
+        let mut binaries = Vec::new();
+        let mut add = |file: String, property: &[&str]| {
+            let property = property.iter().map(|value| (*value).to_string()).collect();
+            binaries.push(Binary { file, property });
+        };
+        match self {
+            Functions::OpenSSL => {
+                for version in ["1.0.1f", "1.0.1u"] {
+                    for architecture in ["armeb", "i586", "mips"] {
+                        for level in LEVELS {
+                            let file = format!("filter_openssl-{version}-{architecture}-linux-{level}v54.json.gz");
+                            add(file, &[version, architecture, level]);
+                        }
+                    }
+                }
+            }
+            Functions::FFmpeg => {
+                for compiler in ["clang", "gcc"] {
+                    for level in LEVELS {
+                        add(format!("ACFG_ffmpeg_g_{compiler}_{level}.json.gz"), &[compiler, level]);
+                    }
+                }
+            }
+        }
+        binaries
+    }
+}
+
+const GET_ACFG: &str = "help: folkmoot data fetch OpenSSL-50-200\n  (or OpenSSL-20-200, FFmpeg-50-200); or put the set's folder in the \
+    repository of MGMN (Ling et al., `data/CFG`), such as `OpenSSL_6ACFG_min50_max200`, into `acfg/` below a data folder, \
+    each file compressed by gzip as `NAME.json.gz`";
+
+impl FunctionGraphs {
+    fn rules(&self, rules: &mut Rules) {
+        let (least, most) = self.n_nodes;
+        let rule = format!(
+            "must be a range (least, greatest) within {}..={}, the sizes that were published, got ({least}, {most})",
+            WIDEST.0, WIDEST.1
+        );
+        let is_published = WIDEST.0 <= least && least <= most && most <= WIDEST.1;
+        rules.require(is_published, "n_nodes", rule);
+    }
+}
+
+impl DataSource for FunctionGraphs {
+    fn name(&self) -> String {
+        let (least, most) = self.n_nodes;
+        format!("{:?}-{least}-{most}", self.name)
+    }
+
+    fn is_generated(&self) -> bool {
+        false
+    }
+
+    /// Reads the narrowest folder at hand that has all graphs of these sizes.
+    fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
+        checked(self)?;
+        let n_nodes = self.n_nodes;
+        let holds = |sizes: &(u32, u32)| sizes.0 <= n_nodes.0 && n_nodes.1 <= sizes.1;
+        let mut first_error = None;
+        for sizes in PUBLISHED.into_iter().filter(holds) {
+            match dirs.locate_set(self.name.folder(sizes), GET_ACFG) {
+                Ok(dir) => {
+                    let options = FunctionOptions {
+                        n_nodes,
+                        facets: self.name.facets(),
+                        binaries: &self.name.binaries(),
+                        whole: sizes == n_nodes,
+                    };
+                    let mut dataset = read_function_graphs(&self.name(), &dir, &options)?;
+                    dataset.features = dataset.features.map(|counts| self.scaling.apply(counts));
+                    return Ok(dataset);
+                }
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
+        }
+        Err(first_error.expect("the check allows no range that no published folder holds"))
+    }
+
+    fn entries() -> Vec<CatalogueEntry> {
+        vec![
+            CatalogueEntry::at(
+                "acfg/OpenSSL_6ACFG_min50_max200",
+                "FunctionGraphs(name: OpenSSL)",
+                "4,308 control-flow graphs of 50 to 200 nodes, 338 functions, 24 properties, 6 features",
+            ),
+            CatalogueEntry::at(
+                "acfg/OpenSSL_6ACFG_min20_max200",
+                "FunctionGraphs(name: OpenSSL, n_nodes: (20, 200))",
+                "15,800 control-flow graphs, 1,073 functions, the published split",
+            ),
+            CatalogueEntry::at(
+                "acfg/ffmpeg_6ACFG_min50_max200",
+                "FunctionGraphs(name: FFmpeg)",
+                "10,824 control-flow graphs, 8 properties; the public copy has only 7,262 graphs of 2,365 functions, 6 properties",
+            ),
+        ]
+    }
+}
 
 /// The published order of the classes for the split, if the folder holds one.
 const ORDER: &str = "class_perm.npy";
 
 /// One binary of a set, read or not.
-pub(crate) struct Binary {
+struct Binary {
     /// Its file within the folder.
-    pub(crate) file: String,
+    file: String,
     /// The values of the set's facets.
-    pub(crate) property: Vec<String>,
+    property: Vec<String>,
 }
 
-pub(crate) struct FunctionOptions<'a> {
+struct FunctionOptions<'a> {
     /// The least and the greatest number of blocks; functions outside are left out.
-    pub(crate) n_nodes: (u32, u32),
+    n_nodes: (u32, u32),
     /// What tells the binaries apart, such as `["compiler", "level"]`.
-    pub(crate) facets: &'a [&'a str],
+    facets: &'a [&'a str],
     /// Every binary of the published set, in ascending order of file names.
-    pub(crate) binaries: &'a [Binary],
+    binaries: &'a [Binary],
     /// Whether the folder was made for `n_nodes`, so that a published order of classes belongs to
     /// what is read.
-    pub(crate) whole: bool,
+    whole: bool,
 }
 
 /// Reads the binaries of `options` that the folder `dir` holds; a note names those that it lacks.
-pub(crate) fn read_function_graphs(
-    name: &str,
-    dir: &Path,
-    options: &FunctionOptions<'_>,
-) -> Result<Dataset, DataError> {
+fn read_function_graphs(name: &str, dir: &Path, options: &FunctionOptions<'_>) -> Result<Dataset, DataError> {
     let (here, missing) = options
         .binaries
         .iter()

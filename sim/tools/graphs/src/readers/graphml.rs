@@ -9,6 +9,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use folkmoot_draws::SimRng;
+use folkmoot_parts::{Rules, component};
 use quick_xml::Reader;
 use quick_xml::escape::unescape;
 use quick_xml::events::{BytesStart, Event};
@@ -16,10 +18,85 @@ use quick_xml::events::{BytesStart, Event};
 use super::format::{decoded, read_bytes};
 use super::rows::Table;
 use super::tables::{Columns, of_tables};
-use crate::{DataError, Dataset};
+use crate::datasets::{CatalogueEntry, DataSource, Isolated, checked, is_path, own, stem};
+use crate::{DataDirs, DataError, Dataset};
+
+/// A GraphML file with one graph. Data of nodes and edges are columns, as of `Tables`; edge
+/// directions are those of the file.
+#[component(name = "GraphMl", rules)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct GraphMl {
+    /// File, relative to the card or a data folder, or absolute.
+    #[component(required)]
+    pub path: String,
+    /// Data with the class of a node; by default `label`, `class` or `y`, if present.
+    pub label: Option<String>,
+    /// Data with binary labels, instead of `label`.
+    pub labels: Vec<String>,
+    /// Data with numbers to predict, instead of `label`.
+    pub targets: Vec<String>,
+    /// Data with features; words are one-hot encoded. By default all other numbers without a
+    /// gap.
+    pub features: Vec<String>,
+    /// Data with `train`, `valid` or `test`; by default `split`, if present.
+    pub split: Option<String>,
+    /// Data with the client, for `partition: Given()`; by default `client`, if present.
+    pub client: Option<String>,
+    /// Data for `partition: ByProperty(property: Facet(…))`.
+    pub properties: Vec<String>,
+    /// Edge data with the weight; by default `weight`, if present.
+    pub weight: Option<String>,
+    /// Edge data to keep as features.
+    pub edge_features: Vec<String>,
+    /// Keep only the largest component.
+    pub largest_component: bool,
+    /// Handling of isolated nodes.
+    pub isolated: Isolated,
+}
+
+impl GraphMl {
+    fn rules(&self, rules: &mut Rules) {
+        is_path("path", &self.path, rules);
+    }
+}
+
+impl DataSource for GraphMl {
+    fn name(&self) -> String {
+        stem(&self.path)
+    }
+
+    fn is_generated(&self) -> bool {
+        false
+    }
+
+    fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
+        checked(self)?;
+        let columns = Columns {
+            label: self.label.as_deref(),
+            labels: &self.labels,
+            targets: &self.targets,
+            features: &self.features,
+            split: self.split.as_deref(),
+            client: self.client.as_deref(),
+            properties: &self.properties,
+            weight: self.weight.as_deref(),
+            edge_features: &self.edge_features,
+            ..Columns::default()
+        };
+        let dataset = read_graphml(&self.name(), &dirs.locate_own(&self.path)?, &columns)?;
+        own(dataset, self.largest_component, self.isolated)
+    }
+
+    fn entries() -> Vec<CatalogueEntry> {
+        vec![CatalogueEntry::new(
+            "GraphMl(path: PATH)",
+            "a GraphML file of one graph",
+        )]
+    }
+}
 
 /// Reads the graph; directions are those that the file states.
-pub(crate) fn read_graphml(name: &str, path: &Path, columns: &Columns<'_>) -> Result<Dataset, DataError> {
+fn read_graphml(name: &str, path: &Path, columns: &Columns<'_>) -> Result<Dataset, DataError> {
     let bytes = decoded(path, read_bytes(path)?)?;
     let text = std::str::from_utf8(&bytes).map_err(|_| DataError::format(path, "not a text (invalid UTF-8)"))?;
     let mut file = File::default();

@@ -4,7 +4,35 @@
 //! W. W. Zachary. An Information Flow Model for Conflict and Fission in Small Groups. Journal of
 //! Anthropological Research 33 (1977). Class 0 is Mr. Hi's club, class 1 the Officers' club.
 
-use crate::{Dataset, Graph, Labels};
+use folkmoot_draws::SimRng;
+use folkmoot_parts::component;
+
+use crate::datasets::{CatalogueEntry, DataSource};
+use crate::{DataDirs, DataError, Dataset, Graph, Labels};
+
+/// Zachary's karate club, built in: 34 nodes, 78 edges, 2 classes.
+#[component(name = "Karate")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Karate {}
+
+impl DataSource for Karate {
+    fn name(&self) -> String {
+        "Karate".to_owned()
+    }
+
+    fn is_generated(&self) -> bool {
+        false
+    }
+
+    fn load(&self, _: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
+        Ok(karate())
+    }
+
+    fn entries() -> Vec<CatalogueEntry> {
+        let about = "Zachary's karate club, 34 nodes, 78 edges, 2 classes; built in";
+        vec![CatalogueEntry::new("Karate", about)]
+    }
+}
 
 /// The higher-numbered friends of each member; members are numbered from 1, as in the paper.
 const FRIENDS: &[(u32, &[u32])] = &[
@@ -42,7 +70,7 @@ const WITH_MR_HI: &[u32] = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 17, 18, 
 const N_MEMBERS: u32 = 34;
 
 /// The data set; node `i` is member `i + 1`.
-pub(crate) fn karate() -> Dataset {
+fn karate() -> Dataset {
     let edges: Vec<(u32, u32)> = FRIENDS
         .iter()
         .flat_map(|(member, friends)| friends.iter().map(move |friend| (member - 1, friend - 1)))
@@ -62,8 +90,8 @@ pub(crate) fn karate() -> Dataset {
 
 #[cfg(test)]
 mod tests {
+    use super::super::edge_list::{EdgeListOptions, read_edge_list};
     use super::super::test_files::real_data;
-    use super::super::{EdgeListOptions, read_edge_list};
     use super::*;
 
     #[test]

@@ -12,33 +12,113 @@ mod matrix;
 
 use std::path::Path;
 
+use folkmoot_draws::SimRng;
+use folkmoot_parts::{Rules, component};
+
 use super::classes::{self, Class};
 use super::format::read_bytes;
 use super::limits::MAX_NODES;
 use super::notes::{note_cleaned, note_graph, note_unlabelled};
-use crate::{DataError, Dataset, GraphBuilder, Labels};
+use crate::datasets::{CatalogueEntry, DataSource, checked, cut, is_path, stem};
+use crate::{DataDirs, DataError, Dataset, GraphBuilder, Labels};
 use matrix::Matrix;
 
-/// Which variables hold what.
-pub(crate) struct MatOptions<'a> {
-    /// The square matrix; entry (i, j) is the weight of the edge from i to j.
-    pub(crate) network: &'a str,
-    /// The matrix of zeros and ones of shape (n_nodes, n_classes), or the class numbers of all
-    /// nodes. May be absent from the file.
-    pub(crate) group: &'a str,
-    pub(crate) directed: bool,
+/// A MATLAB 5 file in BlogCatalog's layout.
+#[component(name = "Mat", rules)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mat {
+    /// File, relative to the card or a data folder, or absolute.
+    #[component(required)]
+    pub path: String,
+    /// Variable with the square adjacency matrix.
+    #[component(default = "network")]
+    pub network: String,
+    /// Variable with the classes, if any: one row per node and one column per class, or one
+    /// column of class numbers.
+    #[component(default = "group")]
+    pub group: String,
+    /// Whether the adjacency matrix is directed.
+    pub directed: bool,
+    /// Keep only the largest component.
+    pub largest_component: bool,
+}
+
+impl Mat {
+    fn rules(&self, rules: &mut Rules) {
+        is_path("path", &self.path, rules);
+        let rule = "must name a variable, got an empty text";
+        rules.require(!self.network.is_empty(), "network", rule);
+        rules.require(self.network != self.group, "group", "must differ from `network`");
+    }
+}
+
+impl DataSource for Mat {
+    fn name(&self) -> String {
+        stem(&self.path)
+    }
+
+    fn is_generated(&self) -> bool {
+        false
+    }
+
+    fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
+        checked(self)?;
+        let dataset = read_mat(&self.name(), &dirs.locate_own(&self.path)?, self)?;
+        Ok(cut(dataset, self.largest_component))
+    }
+
+    fn entries() -> Vec<CatalogueEntry> {
+        let about = "a MATLAB 5 file with `network` and `group`";
+        vec![CatalogueEntry::new("Mat(path: PATH)", about)]
+    }
+}
+
+const BLOG_CATALOG: &str = "blogcatalog/blogcatalog.mat";
+const GET_BLOG_CATALOG: &str = "help: folkmoot data fetch BlogCatalog\n  or put `blogcatalog.mat`, the file that DeepWalk's repository \
+    has among its example graphs, at `blogcatalog/blogcatalog.mat` below a data folder";
+
+/// BlogCatalog3, from `blogcatalog/blogcatalog.mat`: 10,312 nodes, 333,983 edges, 39 classes,
+/// several per node.
+#[component(name = "BlogCatalog")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BlogCatalog {}
+
+impl DataSource for BlogCatalog {
+    fn name(&self) -> String {
+        "BlogCatalog".to_owned()
+    }
+
+    fn is_generated(&self) -> bool {
+        false
+    }
+
+    fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
+        let layout = Mat {
+            path: BLOG_CATALOG.to_owned(),
+            network: "network".to_owned(),
+            group: "group".to_owned(),
+            directed: false,
+            largest_component: false,
+        };
+        read_mat(&self.name(), &dirs.locate_set(&layout.path, GET_BLOG_CATALOG)?, &layout)
+    }
+
+    fn entries() -> Vec<CatalogueEntry> {
+        let about = "friendships of bloggers, 10,312 nodes, 333,983 edges, 39 classes (several per node)";
+        vec![CatalogueEntry::at(BLOG_CATALOG, "BlogCatalog", about)]
+    }
 }
 
 /// Reads the graph and its labels.
-pub(crate) fn read_mat(name: &str, path: &Path, options: &MatOptions<'_>) -> Result<Dataset, DataError> {
+fn read_mat(name: &str, path: &Path, options: &Mat) -> Result<Dataset, DataError> {
     parse(name, &read_bytes(path)?, options).map_err(|message| DataError::format(path, message))
 }
 
-fn parse(name: &str, bytes: &[u8], options: &MatOptions<'_>) -> Result<Dataset, String> {
+fn parse(name: &str, bytes: &[u8], options: &Mat) -> Result<Dataset, String> {
     let (mut network, mut group, mut others) = (None, None, Vec::new());
     matrix::visit(bytes, |variable, read| {
         let slot = match variable {
-            _ if variable == options.network => &mut network,
+            _ if variable == options.network.as_str() => &mut network,
             _ if variable == options.group => &mut group,
             _ => {
                 others.push(format!("`{}`", variable.escape_debug()));
@@ -63,7 +143,7 @@ fn parse(name: &str, bytes: &[u8], options: &MatOptions<'_>) -> Result<Dataset, 
     };
     let mut dataset = dataset_of(name, &network, options)?;
     match group {
-        Some(group) => add_labels(&mut dataset, &group, options.group)?,
+        Some(group) => add_labels(&mut dataset, &group, &options.group)?,
         None => dataset.notes.push(format!(
             "there is no variable `{}`, so nodes have no labels; `group` names the variable with them",
             options.group
@@ -78,7 +158,7 @@ fn parse(name: &str, bytes: &[u8], options: &MatOptions<'_>) -> Result<Dataset, 
     Ok(dataset)
 }
 
-fn dataset_of(name: &str, network: &Matrix, options: &MatOptions<'_>) -> Result<Dataset, String> {
+fn dataset_of(name: &str, network: &Matrix, options: &Mat) -> Result<Dataset, String> {
     let (n_rows, n_columns) = (network.n_rows, network.n_columns);
     if n_rows != n_columns {
         return Err(format!(

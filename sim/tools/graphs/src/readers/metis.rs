@@ -8,20 +8,71 @@
 
 use std::path::{Path, PathBuf};
 
+use folkmoot_draws::SimRng;
+use folkmoot_parts::{Rules, component};
+
 use super::assemble::{self, Edges};
 use super::edge_list::add_labels;
 use super::limits::MAX_NODES;
 use super::side;
 use super::text::{Text, fields};
-use crate::{DataError, Dataset};
+use crate::datasets::{CatalogueEntry, DataSource, Isolated, are_paths, checked, is_path, own, stem};
+use crate::{DataDirs, DataError, Dataset};
+
+/// A graph file of METIS: counts on the first line, then the neighbours of each node from 1.
+#[component(name = "Metis", rules)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metis {
+    /// File, relative to the card or a data folder, or absolute.
+    #[component(required)]
+    pub path: String,
+    /// Label file (`node class`); nodes are counted from 1, as in the graph.
+    pub labels: Option<String>,
+    /// Feature file, as of `EdgeList`.
+    pub features: Option<String>,
+    /// Split file, as of `EdgeList`.
+    pub split: Option<String>,
+    /// Keep only the largest component.
+    pub largest_component: bool,
+}
+
+impl Metis {
+    fn rules(&self, rules: &mut Rules) {
+        is_path("path", &self.path, rules);
+        let others = [
+            ("labels", &self.labels),
+            ("features", &self.features),
+            ("split", &self.split),
+        ];
+        are_paths(&others, rules);
+    }
+}
+
+impl DataSource for Metis {
+    fn name(&self) -> String {
+        stem(&self.path)
+    }
+
+    fn is_generated(&self) -> bool {
+        false
+    }
+
+    fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
+        checked(self)?;
+        let locate = |path: &Option<String>| path.as_ref().map(|path| dirs.locate_own(path)).transpose();
+        let of_nodes = [locate(&self.labels)?, locate(&self.features)?, locate(&self.split)?];
+        let dataset = read_metis(&self.name(), &dirs.locate_own(&self.path)?, &of_nodes)?;
+        own(dataset, self.largest_component, Isolated::Keep)
+    }
+
+    fn entries() -> Vec<CatalogueEntry> {
+        vec![CatalogueEntry::new("Metis(path: PATH)", "a graph file of METIS")]
+    }
+}
 
 /// Reads a graph, and the labels, features and split that other files have of its nodes, which are
 /// counted from 1 there, too.
-pub(crate) fn read_metis(
-    name: &str,
-    path: &Path,
-    [labels, features, split]: &[Option<PathBuf>; 3],
-) -> Result<Dataset, DataError> {
+fn read_metis(name: &str, path: &Path, [labels, features, split]: &[Option<PathBuf>; 3]) -> Result<Dataset, DataError> {
     let mut dataset = read_graph(name, path)?;
     let n_nodes = dataset.graph().n_nodes() as u64;
     let node_of = |id: u64| id.checked_sub(1).filter(|&node| node < n_nodes).map(|node| node as u32);

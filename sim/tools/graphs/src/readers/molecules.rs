@@ -11,30 +11,253 @@ mod features;
 
 use std::path::Path;
 
+use folkmoot_draws::SimRng;
 use folkmoot_molecules::Molecule;
+use folkmoot_parts::{Rules, component};
 
 use super::assemble::{self, Level};
 use super::classes::Class;
 use super::rows::Table;
 use super::text::shown;
-use crate::{DataError, Dataset, Features, GraphBuilder, SparseRows, Splits};
+use crate::datasets::{CatalogueEntry, DataSource, checked, is_path, stem};
+use crate::{DataDirs, DataError, Dataset, Features, GraphBuilder, SparseRows, Splits};
 
 use features::{N_FEATURES, STRUCTURAL};
 
+/// A MoleculeNet set: molecules with one or more binary tasks, from `moleculenet/`.
+#[component(name = "Molecules", rules)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Molecules {
+    /// Name of the data set.
+    #[component(required)]
+    pub name: MoleculeSet,
+    /// Handling of rows with an invalid SMILES string.
+    pub invalid: Invalid,
+    /// Read the file in `moleculenet/chemprop-cleaned/` with the row counts of the papers:
+    /// 2,039 for BBBP and 1,478 for ClinTox; not available for other sets.
+    pub cleaned: bool,
+}
+
+/// MoleculeNet sets (Wu et al. 2018) used by FGCL.
+#[component]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MoleculeSet {
+    /// Inhibitors of β-secretase 1: 1,513 molecules, 1 task, published split.
+    #[serde(rename = "BACE")]
+    Bace,
+    /// Blood-brain barrier penetration: 2,050 rows, 2,039 of them valid, 1 task.
+    #[serde(rename = "BBBP")]
+    Bbbp,
+    /// Side effects of drugs: 1,427 molecules, 27 tasks.
+    #[serde(rename = "SIDER")]
+    Sider,
+    /// Toxicity: 7,831 rows, 7,823 of them valid, 12 tasks with missing labels.
+    Tox21,
+    /// Approval and toxicity in trials: 1,484 rows, 1,480 of them valid, 2 tasks.
+    ClinTox,
+}
+
+impl MoleculeSet {
+    fn name(self) -> &'static str {
+        match self {
+            MoleculeSet::Bace => "BACE",
+            MoleculeSet::Bbbp => "BBBP",
+            MoleculeSet::Sider => "SIDER",
+            MoleculeSet::Tox21 => "Tox21",
+            MoleculeSet::ClinTox => "ClinTox",
+        }
+    }
+
+    fn file(self) -> &'static str {
+        match self {
+            MoleculeSet::Bace => "moleculenet/bace.csv",
+            MoleculeSet::Bbbp => "moleculenet/BBBP.csv",
+            MoleculeSet::Sider => "moleculenet/sider.csv",
+            MoleculeSet::Tox21 => "moleculenet/tox21.csv",
+            MoleculeSet::ClinTox => "moleculenet/clintox.csv",
+        }
+    }
+
+    fn cleaned_file(self) -> Option<&'static str> {
+        match self {
+            MoleculeSet::Bbbp => Some("moleculenet/chemprop-cleaned/bbbp.csv"),
+            MoleculeSet::ClinTox => Some("moleculenet/chemprop-cleaned/clintox.csv"),
+            _ => None,
+        }
+    }
+
+    fn columns(self, refuse_invalid: bool) -> MoleculeOptions<'static> {
+        let (smiles, tasks, split) = match self {
+            MoleculeSet::Bace => ("mol", Tasks::Named(&["Class"]), Some("Model")),
+            MoleculeSet::Bbbp => ("smiles", Tasks::Named(&["p_np"]), None),
+            MoleculeSet::ClinTox => ("smiles", Tasks::Named(&["FDA_APPROVED", "CT_TOX"]), None),
+            MoleculeSet::Sider => ("smiles", Tasks::AllBut(&[]), None),
+            MoleculeSet::Tox21 => ("smiles", Tasks::AllBut(&["mol_id"]), None),
+        };
+        MoleculeOptions {
+            smiles,
+            tasks,
+            split,
+            refuse_invalid,
+        }
+    }
+}
+
+/// Handling of rows with an invalid SMILES string.
+#[component]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Invalid {
+    /// Skip them; a note lists their lines.
+    #[default]
+    Skip,
+    /// Stop with an error at the first one.
+    Refuse,
+}
+
+const GET_MOLECULES: &str = "help: folkmoot data fetch NAME\n  or put MoleculeNet's CSV file (`bace.csv`, `BBBP.csv`, \
+    `clintox.csv`, `sider.csv`, `tox21.csv`), unpacked, into `moleculenet/` below a data folder; chemprop's \
+    cleaned files go into `moleculenet/chemprop-cleaned/`";
+
+impl Molecules {
+    fn rules(&self, rules: &mut Rules) {
+        let rule = format!(
+            "must be false (its default) for {}, which has no cleaned file",
+            self.name.name()
+        );
+        rules.require(!self.cleaned || self.name.cleaned_file().is_some(), "cleaned", rule);
+    }
+}
+
+impl DataSource for Molecules {
+    fn name(&self) -> String {
+        self.name.name().to_owned()
+    }
+
+    fn is_generated(&self) -> bool {
+        false
+    }
+
+    fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
+        checked(self)?;
+        let cleaned = self.name.cleaned_file().filter(|_| self.cleaned);
+        let file = cleaned.unwrap_or(self.name.file());
+        let options = self.name.columns(self.invalid == Invalid::Refuse);
+        let path = dirs.locate_set(file, &GET_MOLECULES.replace("NAME", &stem(file)))?;
+        read_molecules(&self.name(), &path, &options)
+    }
+
+    fn entries() -> Vec<CatalogueEntry> {
+        vec![
+            CatalogueEntry::at(
+                MoleculeSet::Bace.file(),
+                "Molecules(name: BACE)",
+                "1,513 inhibitors of an enzyme, 1 task, published split, 43 atom features",
+            ),
+            CatalogueEntry::at(
+                MoleculeSet::Bbbp.file(),
+                "Molecules(name: BBBP)",
+                "2,039 molecules that pass the blood-brain barrier or not, 1 task",
+            ),
+            CatalogueEntry::at(
+                MoleculeSet::Sider.file(),
+                "Molecules(name: SIDER)",
+                "1,427 drugs and their side effects, 27 tasks",
+            ),
+            CatalogueEntry::at(
+                MoleculeSet::Tox21.file(),
+                "Molecules(name: Tox21)",
+                "7,823 molecules and their toxicity, 12 tasks, labels missing",
+            ),
+            CatalogueEntry::at(
+                MoleculeSet::ClinTox.file(),
+                "Molecules(name: ClinTox)",
+                "1,480 drugs (cleaned 1,478), approved and toxic, 2 tasks",
+            ),
+        ]
+    }
+}
+
+/// A CSV file with a header, one molecule per row as SMILES, and label columns with 0 and 1 or
+/// two other values, or empty; or columns with numbers to predict.
+#[component(name = "MoleculeTable", rules)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct MoleculeTable {
+    /// File, relative to the card or a data folder, or absolute.
+    #[component(required)]
+    pub path: String,
+    /// Name of the SMILES column.
+    #[component(default = "smiles")]
+    pub smiles: String,
+    /// Names of the label columns; by default all named columns except the SMILES column.
+    pub tasks: Vec<String>,
+    /// Columns with numbers to predict, instead of `tasks`.
+    pub targets: Vec<String>,
+    /// Handling of rows with an invalid SMILES string.
+    pub invalid: Invalid,
+}
+
+impl MoleculeTable {
+    fn rules(&self, rules: &mut Rules) {
+        is_path("path", &self.path, rules);
+        let rule = "must name a column, got an empty text";
+        rules.require(!self.smiles.is_empty(), "smiles", rule);
+        for (field, columns) in [("tasks", &self.tasks), ("targets", &self.targets)] {
+            let twice = |column: &String| columns.iter().filter(|other| *other == column).count() > 1;
+            let rule = "must name columns other than `smiles`, each once";
+            let holds = !columns.contains(&self.smiles) && !columns.iter().any(twice);
+            rules.require(holds, field, rule);
+        }
+        let rule = "cannot be named beside `tasks`: a data set has one task";
+        rules.require(self.tasks.is_empty() || self.targets.is_empty(), "targets", rule);
+    }
+}
+
+impl DataSource for MoleculeTable {
+    fn name(&self) -> String {
+        stem(&self.path)
+    }
+
+    fn is_generated(&self) -> bool {
+        false
+    }
+
+    fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
+        checked(self)?;
+        let tasks: Vec<&str> = self.tasks.iter().map(String::as_str).collect();
+        let targets: Vec<&str> = self.targets.iter().map(String::as_str).collect();
+        let options = MoleculeOptions {
+            smiles: &self.smiles,
+            tasks: match (tasks.is_empty(), targets.is_empty()) {
+                (false, _) => Tasks::Named(&tasks),
+                (_, false) => Tasks::Numbers(&targets),
+                _ => Tasks::AllBut(&[]),
+            },
+            split: None,
+            refuse_invalid: self.invalid == Invalid::Refuse,
+        };
+        read_molecules(&self.name(), &dirs.locate_own(&self.path)?, &options)
+    }
+
+    fn entries() -> Vec<CatalogueEntry> {
+        let about = "a CSV file of SMILES texts and binary labels";
+        vec![CatalogueEntry::new("MoleculeTable(path: PATH)", about)]
+    }
+}
+
 /// How a table is to be understood.
-pub(crate) struct MoleculeOptions<'a> {
+struct MoleculeOptions<'a> {
     /// The column with the SMILES texts.
-    pub(crate) smiles: &'a str,
+    smiles: &'a str,
     /// The columns with labels, in this order; or all but the SMILES column and `ignored`.
-    pub(crate) tasks: Tasks<'a>,
+    tasks: Tasks<'a>,
     /// The column that says `Train`, `Valid` or `Test`.
-    pub(crate) split: Option<&'a str>,
+    split: Option<&'a str>,
     /// Whether a text that is no molecule ends the reading.
-    pub(crate) refuse_invalid: bool,
+    refuse_invalid: bool,
 }
 
 /// Which columns are tasks.
-pub(crate) enum Tasks<'a> {
+enum Tasks<'a> {
     Named(&'a [&'a str]),
     AllBut(&'a [&'a str]),
     /// None; these columns are numbers to predict.
@@ -45,7 +268,7 @@ pub(crate) enum Tasks<'a> {
 const MAX_LISTED: usize = 20;
 
 /// Reads a table of molecules.
-pub(crate) fn read_molecules(name: &str, path: &Path, options: &MoleculeOptions<'_>) -> Result<Dataset, DataError> {
+fn read_molecules(name: &str, path: &Path, options: &MoleculeOptions<'_>) -> Result<Dataset, DataError> {
     let table = Table::open(path)?;
     let smiles = table.column(options.smiles, "smiles")?;
     let tasks = task_columns(&table, smiles, &options.tasks)?;

@@ -8,29 +8,109 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use folkmoot_draws::SimRng;
+use folkmoot_parts::component;
+
 use super::format::read_bytes;
 use super::notes::note_cleaned;
 use super::rows::{Row, Table};
-use crate::{DataError, Dataset, Features, GraphBuilder, Labels, SparseRows};
+use crate::datasets::{CatalogueEntry, DataSource, cut};
+use crate::{DataDirs, DataError, Dataset, Features, GraphBuilder, Labels, SparseRows};
+
+/// Social networks of web pages or users with bag-of-words features, from `musae/`.
+#[component(name = "Musae")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Musae {
+    /// Name of the data set.
+    #[component(required)]
+    pub name: MusaeSet,
+    /// Keep only the largest component; no effect, since both sets are connected.
+    pub largest_component: bool,
+}
+
+/// Social networks (B. Rozemberczki, C. Allen, R. Sarkar. Multi-scale Attributed Node Embedding.
+/// Journal of Complex Networks 2021).
+#[component]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MusaeSet {
+    /// Mutual likes of verified Facebook pages: 22,470 nodes, 170,823 edges, 4,714 words, 4 classes
+    /// (company, government, politician, tvshow).
+    FacebookPages,
+    /// Friendships of English-language Twitch streamers: 7,126 nodes, 35,324 edges, 3,170 feature
+    /// columns (2,545 used), 2 classes (mature or not).
+    TwitchGb,
+}
+
+impl MusaeSet {
+    /// The folder, the beginning of its files' names, and the columns with the node and its class.
+    fn files(self) -> (&'static str, &'static str, [&'static str; 2]) {
+        match self {
+            MusaeSet::FacebookPages => ("musae/facebook", "facebook", ["id", "page_type"]),
+            MusaeSet::TwitchGb => ("musae/ENGB", "ENGB", ["new_id", "mature"]),
+        }
+    }
+}
+
+const GET_MUSAE: &str = "help: folkmoot data fetch FacebookPages\n  (or TwitchGb); or put the three files of MUSAE's repository (`input/edges`, \
+    `input/features`, `input/target`), such as `facebook_edges.csv`, `facebook.json` and `facebook_target.csv`, into `musae/facebook/` \
+    (or `musae/ENGB/`) below a data folder";
+
+impl DataSource for Musae {
+    fn name(&self) -> String {
+        format!("{:?}", self.name)
+    }
+
+    fn is_generated(&self) -> bool {
+        false
+    }
+
+    fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
+        let (folder, stem, [id, class]) = self.name.files();
+        let locate = |file: String| dirs.locate_set(Path::new(folder).join(file), GET_MUSAE);
+        let files = MusaeFiles {
+            edges: &locate(format!("{stem}_edges.csv"))?,
+            features: &locate(format!("{stem}.json"))?,
+            targets: &locate(format!("{stem}_target.csv"))?,
+            id,
+            class,
+        };
+        Ok(cut(read_musae(&self.name(), &files)?, self.largest_component))
+    }
+
+    fn entries() -> Vec<CatalogueEntry> {
+        vec![
+            CatalogueEntry::at(
+                MusaeSet::FacebookPages.files().0,
+                "Musae(name: FacebookPages)",
+                "verified pages that like each other, 22,470 nodes, 170,823 edges, 4,714 features, 4 classes",
+            ),
+            CatalogueEntry::at(
+                MusaeSet::TwitchGb.files().0,
+                "Musae(name: TwitchGb)",
+                "friendships of streamers, 7,126 nodes, 35,324 edges, 2 classes",
+            ),
+        ]
+    }
+}
 
 /// Columns that features may have; a file of a few bytes could otherwise ask for any.
 const MAX_COLUMNS: u32 = 1 << 20;
 
 /// The files of a set, and the columns of the last that matter.
-pub(crate) struct MusaeFiles<'a> {
+struct MusaeFiles<'a> {
     /// Two columns of ids, below a header.
-    pub(crate) edges: &'a Path,
+    edges: &'a Path,
     /// The object of columns.
-    pub(crate) features: &'a Path,
+    features: &'a Path,
     /// What each node is.
-    pub(crate) targets: &'a Path,
+    targets: &'a Path,
     /// The column of `targets` with the node's id.
-    pub(crate) id: &'a str,
+    id: &'a str,
     /// The column with its class.
-    pub(crate) class: &'a str,
+    class: &'a str,
 }
 
-pub(crate) fn read_musae(name: &str, files: &MusaeFiles<'_>) -> Result<Dataset, DataError> {
+fn read_musae(name: &str, files: &MusaeFiles<'_>) -> Result<Dataset, DataError> {
     let (classes, names) = classes(files)?;
     let n_nodes = classes.len() as u32;
     let (features, n_repeated) = features(files.features, n_nodes)?;
@@ -255,7 +335,7 @@ mod tests {
             ),
             (crate::MusaeSet::TwitchGb, 7_126, 35_324, vec![3238, 3888]),
         ] {
-            let spec = crate::DatasetSpec::Musae {
+            let spec = Musae {
                 name,
                 largest_component: false,
             };

@@ -15,18 +15,66 @@ mod own;
 
 use std::path::Path;
 
+use folkmoot_draws::SimRng;
 use folkmoot_metrics::npy::{Array, Values};
+use folkmoot_parts::{Rules, component};
 use ndarray::Array2;
 
 use super::classes::{self, Class};
 use super::format::read_bytes;
 use super::limits::MAX_NODES;
 use super::notes::{note_cleaned, note_graph, note_unlabelled};
-use crate::{DataError, Dataset, Features, GraphBuilder, Labels, SparseRows, Splits};
+use crate::datasets::{CatalogueEntry, DataSource, Isolated, checked, is_path, own, stem};
+use crate::{DataDirs, DataError, Dataset, Features, GraphBuilder, Labels, SparseRows, Splits};
 use members::{EntryRows, LIMITS, Members, Sparse, node_mask, open, open_listed, unwrapped};
 
+/// A NumPy archive (`numpy.savez`), or a zip file containing one. Archives with the member
+/// `folkmoot` hold one or many graphs in the layout of the page *Use your own graph*, which
+/// `folkmoot.save` writes from Python. Others hold one graph in one of three layouts. PyTorch
+/// Geometric: `edge_index`, `x`, `y`, `edge_weight`, `num_nodes`. gnn-benchmark: `adj_data`,
+/// `adj_indices`, `adj_indptr`, `adj_shape`; features `attr_*` or a dense `attr_matrix`;
+/// classes `labels` or `labels_*`. Heterophilous graphs: `edges`, `node_features`,
+/// `node_labels`. All may have `train_mask`, `val_mask` and `test_mask`, used by
+/// `split: Published`.
+#[component(name = "Npz", rules)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Npz {
+    /// File, relative to the card or a data folder, or absolute.
+    #[component(required)]
+    pub path: String,
+    /// Keep only the largest component.
+    pub largest_component: bool,
+}
+
+impl Npz {
+    fn rules(&self, rules: &mut Rules) {
+        is_path("path", &self.path, rules);
+    }
+}
+
+impl DataSource for Npz {
+    fn name(&self) -> String {
+        stem(&self.path)
+    }
+
+    fn is_generated(&self) -> bool {
+        false
+    }
+
+    fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
+        checked(self)?;
+        let dataset = read_npz(&self.name(), &dirs.locate_own(&self.path)?)?;
+        own(dataset, self.largest_component, Isolated::Keep)
+    }
+
+    fn entries() -> Vec<CatalogueEntry> {
+        let about = "a NumPy archive of one graph or many";
+        vec![CatalogueEntry::new("Npz(path: PATH)", about)]
+    }
+}
+
 /// Reads the whole graph; the caller cuts out its largest component.
-pub(crate) fn read_npz(name: &str, path: &Path) -> Result<Dataset, DataError> {
+pub(super) fn read_npz(name: &str, path: &Path) -> Result<Dataset, DataError> {
     parse(name, read_bytes(path)?).map_err(|message| DataError::format(path, message))
 }
 

@@ -9,11 +9,59 @@
 
 use std::path::{Path, PathBuf};
 
+use folkmoot_draws::SimRng;
+use folkmoot_parts::{Rules, component};
+
 use super::assemble::{self, Edges, Level};
 use super::classes::{Class, is_missing};
 use super::limits::MAX_NODES;
 use super::text::{Rows, Text, fields};
-use crate::{DataError, Dataset, Features, Splits};
+use crate::datasets::{CatalogueEntry, DataSource, Isolated, checked, is_path, own, stem};
+use crate::{DataDirs, DataError, Dataset, Features, Splits};
+
+/// A folder of the Open Graph Benchmark with `raw/` and `split/`: node or graph level, one type
+/// of nodes and edges.
+#[component(name = "Ogb", rules)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ogb {
+    /// Folder, relative to the card or a data folder, or absolute.
+    #[component(required)]
+    pub path: String,
+    /// Folder in `split/`, such as `"time"`; by default the only one.
+    pub split: Option<String>,
+    /// Whether edges are directed.
+    pub directed: bool,
+    /// Keep only the largest component.
+    pub largest_component: bool,
+}
+
+impl Ogb {
+    fn rules(&self, rules: &mut Rules) {
+        is_path("path", &self.path, rules);
+    }
+}
+
+impl DataSource for Ogb {
+    fn name(&self) -> String {
+        stem(&self.path)
+    }
+
+    fn is_generated(&self) -> bool {
+        false
+    }
+
+    fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
+        checked(self)?;
+        let dir = dirs.locate_own(&self.path)?;
+        let dataset = read_ogb(&self.name(), &dir, self.split.as_deref(), self.directed)?;
+        own(dataset, self.largest_component, Isolated::Keep)
+    }
+
+    fn entries() -> Vec<CatalogueEntry> {
+        let about = "a folder of the Open Graph Benchmark, one type of nodes and edges";
+        vec![CatalogueEntry::new("Ogb(path: PATH)", about)]
+    }
+}
 
 const READ: &[&str] = &[
     "edge.csv.gz",
@@ -26,7 +74,7 @@ const READ: &[&str] = &[
 ];
 
 /// Reads the set in the folder `dir`, with the split `split`, or the only one.
-pub(crate) fn read_ogb(name: &str, dir: &Path, split: Option<&str>, directed: bool) -> Result<Dataset, DataError> {
+fn read_ogb(name: &str, dir: &Path, split: Option<&str>, directed: bool) -> Result<Dataset, DataError> {
     let raw = dir.join("raw");
     let file = |name: &str| raw.join(name);
     let optional = |name: &str| Some(file(name)).filter(|path| path.exists());

@@ -4,8 +4,9 @@
 //! Without a table of nodes, the nodes are the ends of edges, in ascending order: numbers before
 //! other texts. GraphML becomes two such tables (`graphml`). Columns that are not read are noted.
 
+mod settings;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 use ndarray::Array2;
 
@@ -16,27 +17,29 @@ use super::rows::{Row, Table};
 use super::text::shown;
 use crate::{DataError, Dataset, Features, Splits};
 
+pub use settings::Tables;
+
 /// Which columns mean what; where none is named, usual names are looked for.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Columns<'a> {
-    pub(crate) id: Option<&'a str>,
+pub(super) struct Columns<'a> {
+    pub(super) id: Option<&'a str>,
     /// A class per node.
-    pub(crate) label: Option<&'a str>,
+    pub(super) label: Option<&'a str>,
     /// Binary labels.
-    pub(crate) labels: &'a [String],
+    pub(super) labels: &'a [String],
     /// Numbers to predict.
-    pub(crate) targets: &'a [String],
+    pub(super) targets: &'a [String],
     /// Features; by default all columns of numbers without a gap or another meaning.
-    pub(crate) features: &'a [String],
-    pub(crate) split: Option<&'a str>,
-    pub(crate) client: Option<&'a str>,
+    pub(super) features: &'a [String],
+    pub(super) split: Option<&'a str>,
+    pub(super) client: Option<&'a str>,
     /// Properties that partitions can use.
-    pub(crate) properties: &'a [String],
-    pub(crate) source: Option<&'a str>,
-    pub(crate) target: Option<&'a str>,
-    pub(crate) weight: Option<&'a str>,
-    pub(crate) edge_features: &'a [String],
-    pub(crate) directed: bool,
+    pub(super) properties: &'a [String],
+    pub(super) source: Option<&'a str>,
+    pub(super) target: Option<&'a str>,
+    pub(super) weight: Option<&'a str>,
+    pub(super) edge_features: &'a [String],
+    pub(super) directed: bool,
 }
 
 const IDS: &[&str] = &["id", "node", "node_id", "nodeid", "name"];
@@ -45,16 +48,6 @@ const SPLITS: &[&str] = &["split"];
 const SOURCES: &[&str] = &["source", "src", "from", "u", "node1", "id1", "head"];
 const TARGETS: &[&str] = &["target", "dst", "to", "v", "node2", "id2", "tail"];
 const WEIGHTS: &[&str] = &["weight"];
-
-pub(crate) fn read_tables(
-    name: &str,
-    nodes: Option<PathBuf>,
-    edges: &Path,
-    columns: &Columns<'_>,
-) -> Result<Dataset, DataError> {
-    let nodes = nodes.as_deref().map(Table::open).transpose()?;
-    of_tables(name, nodes.as_ref(), &Table::open(edges)?, columns)
-}
 
 pub(super) fn of_tables(
     name: &str,

@@ -11,26 +11,174 @@
 
 use std::path::Path;
 
+use folkmoot_draws::SimRng;
+use folkmoot_parts::{Rules, component};
 use ndarray::Array2;
 
 use super::assemble::{self, Level};
 use super::classes::{self, Class};
 use super::notes::note_cleaned;
 use super::text::{Text, shown};
-use crate::{Cleaned, DataError, Dataset, Features, Graph, GraphBuilder, Labels};
+use crate::datasets::{CatalogueEntry, DataSource, checked};
+use crate::{Cleaned, DataDirs, DataError, Dataset, Features, Graph, GraphBuilder, Labels};
+
+const GET_TU: &str = "help: folkmoot data fetch NAME\n  or unpack the set's zip file of the TUDataset collection, so that `NAME_A.txt` \
+    lies in `tudataset/NAME/` below a data folder";
+const FOLDER: &str = "must be a folder of the TUDataset collection, such as \"MUTAG\" (letters, digits, `-` and `_`)";
+
+/// A name is a folder and the beginning of file names: nothing that could lead elsewhere.
+fn is_folder(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    !name.is_empty() && name.chars().all(plain)
+}
+
+/// Reads the set `name` from a data folder.
+fn read(name: &str, dirs: &DataDirs, brought: Brought) -> Result<Dataset, DataError> {
+    let get = GET_TU.replace("NAME", name);
+    read_tudataset(
+        name,
+        &dirs.locate_set(Path::new("tudataset").join(name), &get)?,
+        brought,
+    )
+}
+
+/// A set of labelled graphs, from `tudataset/NAME/`.
+#[component(name = "TuDataset", rules)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct TuDataset {
+    /// Folder name, such as `"MUTAG"`.
+    #[component(required)]
+    pub name: String,
+    /// Append the node labels, one-hot, to the node attributes: MUTAG then has 7 features,
+    /// PROTEINS_full 32.
+    #[component(default = true)]
+    pub label_features: bool,
+}
+
+impl TuDataset {
+    fn rules(&self, rules: &mut Rules) {
+        rules.require(is_folder(&self.name), "name", FOLDER);
+    }
+}
+
+impl DataSource for TuDataset {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn is_generated(&self) -> bool {
+        false
+    }
+
+    fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
+        checked(self)?;
+        let brought = Brought {
+            attributes: true,
+            labels: self.label_features,
+        };
+        read(&self.name, dirs, brought)
+    }
+
+    fn entries() -> Vec<CatalogueEntry> {
+        vec![
+            CatalogueEntry::at(
+                "tudataset/MUTAG",
+                "TuDataset(name: \"MUTAG\")",
+                "188 molecules, 2 classes, 7 features",
+            ),
+            CatalogueEntry::at(
+                "tudataset/PROTEINS",
+                "TuDataset(name: \"PROTEINS\")",
+                "1,113 proteins, 2 classes, 4 features",
+            ),
+            CatalogueEntry::at(
+                "tudataset/PROTEINS_full",
+                "TuDataset(name: \"PROTEINS_full\")",
+                "the same proteins, 32 features",
+            ),
+            CatalogueEntry::at(
+                "tudataset/IMDB-BINARY",
+                "TuDataset(name: \"IMDB-BINARY\")",
+                "1,000 ego networks of actors, 2 classes, no features",
+            ),
+        ]
+    }
+}
+
+/// Several sets of labelled graphs combined, from `tudataset/NAME/` each. The graph property
+/// `set` names the source, so `ByProperty(property: Facet("set"))` makes each set a client.
+/// Features and classes of each set have their own columns. Node and edge labels are dropped,
+/// except as features.
+#[component(name = "TuDatasets", rules)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct TuDatasets {
+    /// Folder names, each once, in the order of columns and classes.
+    #[component(required)]
+    pub names: Vec<String>,
+    /// Start the features with the node attributes of sets that have them, such as atom
+    /// coordinates.
+    #[component(default = true)]
+    pub attributes: bool,
+    /// Append the node labels, one-hot.
+    #[component(default = true)]
+    pub label_features: bool,
+}
+
+impl TuDatasets {
+    fn rules(&self, rules: &mut Rules) {
+        let names = &self.names;
+        let rule = "must name a set, such as [\"MUTAG\", \"PROTEINS\"]";
+        rules.require(!names.is_empty(), "names", rule);
+        if let Some(wrong) = names.iter().find(|name| !is_folder(name)) {
+            rules.require(false, "names", format!("{FOLDER}, got {wrong:?}"));
+        }
+        if let Some(at) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
+            let rule = format!("must name each set once, got {:?} twice", names[at]);
+            rules.require(false, "names", rule);
+        }
+    }
+}
+
+impl DataSource for TuDatasets {
+    fn name(&self) -> String {
+        self.names.join(" + ")
+    }
+
+    fn is_generated(&self) -> bool {
+        false
+    }
+
+    fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
+        checked(self)?;
+        let brought = Brought {
+            attributes: self.attributes,
+            labels: self.label_features,
+        };
+        let sets: Result<Vec<Dataset>, DataError> = self.names.iter().map(|name| read(name, dirs, brought)).collect();
+        Dataset::joined(self.name(), sets?)
+    }
+
+    fn entries() -> Vec<CatalogueEntry> {
+        vec![CatalogueEntry::at(
+            "tudataset",
+            "TuDatasets(names: [\"MUTAG\", \"PROTEINS\"])",
+            "several of these as one, each with columns and classes of its own",
+        )]
+    }
+}
 
 /// What becomes a node's features.
 #[derive(Clone, Copy)]
-pub(crate) struct Brought {
-    pub(crate) attributes: bool,
+struct Brought {
+    attributes: bool,
     /// Behind these its labels, one-hot.
-    pub(crate) labels: bool,
+    labels: bool,
 }
 
 /// Reads the folder `dir` of the set `name`.
 ///
 /// Attributes followed by labels are how papers count 7 features in MUTAG and 32 in PROTEINS_full.
-pub(crate) fn read_tudataset(name: &str, dir: &Path, brought: Brought) -> Result<Dataset, DataError> {
+fn read_tudataset(name: &str, dir: &Path, brought: Brought) -> Result<Dataset, DataError> {
     let file = |part: &str| dir.join(format!("{name}_{part}.txt"));
     let optional = |part: &str| Some(file(part)).filter(|path| path.exists());
     let of_graphs = optional("graph_labels").or_else(|| optional("graph_attributes"));

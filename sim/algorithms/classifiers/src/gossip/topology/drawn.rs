@@ -4,11 +4,11 @@ use super::Topology;
 use super::regular::{even, has_room};
 use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::StrategyError;
-use folkmoot_graphs::{DataDirs, DatasetSpec, Graph};
+use folkmoot_graphs::{DataDirs, DataSource, Graph, datasets};
 use folkmoot_parts::{Rules, component};
 
 /// The graph of a generated data set.
-fn drawn(spec: &DatasetSpec, rng: &mut SimRng) -> Result<Graph, StrategyError> {
+fn drawn(spec: &dyn DataSource, rng: &mut SimRng) -> Result<Graph, StrategyError> {
     let dataset = spec.load(&DataDirs::new(), rng);
     let dataset = dataset.map_err(|error| StrategyError(format!("topology: {error}")))?;
     Ok(dataset.graph().clone())
@@ -41,7 +41,7 @@ impl SmallWorld {
 impl Topology for SmallWorld {
     fn graph(&self, n_clients: u32, rng: &mut SimRng) -> Result<Graph, StrategyError> {
         has_room(self.neighbours, n_clients)?;
-        let spec = DatasetSpec::WattsStrogatz {
+        let spec = datasets::WattsStrogatz {
             n_nodes: n_clients,
             neighbours: self.neighbours,
             rewire_prob: self.rewired,
@@ -76,7 +76,7 @@ impl Topology for ErdosRenyi {
                 self.degree
             )));
         }
-        let spec = DatasetSpec::ErdosRenyi {
+        let spec = datasets::ErdosRenyi {
             n_nodes: n_clients,
             mean_degree: self.degree,
             min_degree: 0,

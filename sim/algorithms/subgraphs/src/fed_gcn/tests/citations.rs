@@ -5,12 +5,12 @@
 mod testing;
 
 use super::*;
-use folkmoot_graphs::{Balance, Citation, DataDirs, DatasetSpec, Partitioner, partition};
+use folkmoot_graphs::{Balance, Citation, DataDirs, DataSource, Partitioner, datasets, partition};
 
 /// A whole citation graph, if there are real data.
 fn planetoid(name: Citation) -> Option<Arc<Dataset>> {
     let dirs = DataDirs::new().with("FOLKMOOT_DATA", testing::real_data()?);
-    let spec = DatasetSpec::Planetoid {
+    let spec = datasets::Planetoid {
         name,
         largest_component: false,
     };

@@ -15,6 +15,7 @@ fn parameters(property_effect: f64) -> ControlFlow {
         n_levels: 4,
         variant_prob: 0.9,
         property_effect,
+        scaling: CountScaling::Raw,
     }
 }
 
@@ -48,6 +49,7 @@ fn value_stability() {
         n_levels: 2,
         variant_prob: 1.0,
         property_effect: 1.0,
+        scaling: CountScaling::Raw,
     };
     let drawn = control_flow(&small, &mut rng(3));
     let shapes: Vec<_> = drawn.iter().map(|variant| variant.program.next.clone()).collect();
@@ -122,6 +124,7 @@ proptest! {
     ) {
         let parameters = ControlFlow {
             n_functions: 5, n_nodes: (least, least + more), n_compilers, n_levels, variant_prob, property_effect,
+            scaling: CountScaling::Raw,
         };
         let variants = control_flow(&parameters, &mut rng(seed));
         for function in 0..5 {

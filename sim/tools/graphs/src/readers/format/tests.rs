@@ -1,6 +1,6 @@
+use super::super::edge_list::{EdgeListOptions, read_edge_list};
 use super::super::test_files::Folder;
 use super::super::text::Text;
-use super::super::{EdgeListOptions, read_edge_list};
 use super::*;
 use std::io::Write;
 

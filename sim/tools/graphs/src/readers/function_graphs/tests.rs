@@ -6,7 +6,6 @@ use proptest::prelude::*;
 
 use super::super::test_files::{Folder, real_data};
 use super::*;
-use crate::{CountScaling, DataDirs, DatasetSpec, Functions};
 
 const FACETS: &[&str] = &["compiler", "level"];
 
@@ -233,7 +232,7 @@ fn the_published_order_is_used_only_where_it_fits() {
 
 fn real(name: Functions, n_nodes: (u32, u32), scaling: CountScaling) -> Option<Dataset> {
     let dirs = DataDirs::new().with("FOLKMOOT_DATA", real_data()?);
-    let spec = DatasetSpec::FunctionGraphs { name, n_nodes, scaling };
+    let spec = FunctionGraphs { name, n_nodes, scaling };
     let mut rng = folkmoot_draws::SeedableRng::seed_from_u64(0);
     Some(spec.load(&dirs, &mut rng).unwrap())
 }

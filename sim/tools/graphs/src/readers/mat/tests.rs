@@ -9,11 +9,15 @@ use super::*;
 use crate::measures::{components, degree_stats};
 use proptest::prelude::*;
 
-const OPTIONS: MatOptions<'_> = MatOptions {
-    network: "network",
-    group: "group",
-    directed: false,
-};
+fn options() -> Mat {
+    Mat {
+        path: String::new(),
+        network: "network".to_owned(),
+        group: "group".to_owned(),
+        directed: false,
+        largest_component: false,
+    }
+}
 
 struct Writer {
     endian: Endian,
@@ -128,7 +132,7 @@ fn example(endian: Endian, compressed: bool, value_type: u32) -> Vec<u8> {
 
 #[test]
 fn both_byte_orders_both_packings_and_all_value_types_read_alike() {
-    let expected = parse("test", &example(Endian::Little, false, 9), &OPTIONS).unwrap();
+    let expected = parse("test", &example(Endian::Little, false, 9), &options()).unwrap();
     assert_eq!(expected.graph().edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
     let labels = expected.node_labels.as_ref().unwrap();
     assert_eq!(
@@ -143,7 +147,7 @@ fn both_byte_orders_both_packings_and_all_value_types_read_alike() {
     for endian in [Endian::Little, Endian::Big] {
         for compressed in [false, true] {
             for value_type in [2, 4, 5, 7, 9] {
-                let read = parse("test", &example(endian, compressed, value_type), &OPTIONS).unwrap();
+                let read = parse("test", &example(endian, compressed, value_type), &options()).unwrap();
                 assert_eq!(
                     read.fingerprint(),
                     expected.fingerprint(),
@@ -168,7 +172,7 @@ fn full_matrices_weights_zeros_loops_and_one_sided_edges_are_handled() {
         writer.element(9, &values),
     ];
     writer.matrix(parts.concat());
-    let read = parse("test", &writer.bytes, &OPTIONS).unwrap();
+    let read = parse("test", &writer.bytes, &options()).unwrap();
     assert_eq!(read.graph().weights(0), Some(&[2.5][..]));
     assert_eq!(
         read.notes,
@@ -181,7 +185,7 @@ fn full_matrices_weights_zeros_loops_and_one_sided_edges_are_handled() {
     let mut zeros = Writer::new(Endian::Little, false);
     zeros.sparse("network", [2, 2], &[1, 0], &[0, 1, 2], (2, vec![0, 0]));
     assert!(
-        parse("test", &zeros.bytes, &OPTIONS)
+        parse("test", &zeros.bytes, &options())
             .unwrap()
             .notes
             .contains(&"2 stored zeros are not edges".to_string())
@@ -191,7 +195,7 @@ fn full_matrices_weights_zeros_loops_and_one_sided_edges_are_handled() {
 #[test]
 fn damaged_files_are_refused_with_the_reason() {
     let whole = example(Endian::Little, false, 9);
-    let error = |bytes: &[u8]| parse("test", bytes, &OPTIONS).expect_err("damaged");
+    let error = |bytes: &[u8]| parse("test", bytes, &options()).expect_err("damaged");
     assert!(error(&whole[..60]).contains("60 bytes are less than its header of 128"));
     assert!(error(&[7; 300]).contains("version and byte order"));
     assert!(error(&whole[..whole.len() - 20]).contains("cut short or damaged"));
@@ -220,7 +224,7 @@ fn damaged_files_are_refused_with_the_reason() {
 #[test]
 fn blogcatalog_has_the_counts_of_its_source() {
     let Some(data) = real_data() else { return };
-    let dataset = read_mat("BlogCatalog", &data.join("blogcatalog/blogcatalog.mat"), &OPTIONS).unwrap();
+    let dataset = read_mat("BlogCatalog", &data.join("blogcatalog/blogcatalog.mat"), &options()).unwrap();
     let graph = dataset.graph();
     assert_eq!(
         (graph.n_nodes(), graph.n_edges(), graph.n_arcs()),
@@ -251,7 +255,7 @@ fn labelled(shape: [u32; 2], values: &[f64]) -> Result<Dataset, String> {
         shape,
         (9, values.iter().flat_map(|value| value.to_le_bytes()).collect()),
     );
-    parse("test", &writer.bytes, &OPTIONS)
+    parse("test", &writer.bytes, &options())
 }
 
 #[test]
@@ -302,14 +306,14 @@ fn labels_that_are_text_or_cells_and_variables_that_are_not_read_are_named() {
         writer.full("network", 6, [1, 1], (9, 0.0_f64.to_le_bytes().to_vec()));
         let plain = writer.bytes.len();
         writer.full("group", class, [1, 1], (4, vec![b'a', 0]));
-        let error = parse("test", &writer.bytes, &OPTIONS).unwrap_err();
+        let error = parse("test", &writer.bytes, &options()).unwrap_err();
         assert!(
             error.contains(&format!("variable `group`: {kind} is not read")) && error.contains("unique"),
             "{error}"
         );
         writer.bytes.truncate(plain);
         writer.full("Attributes", class, [1, 1], (4, vec![b'a', 0]));
-        let notes = parse("test", &writer.bytes, &OPTIONS).unwrap().notes.join("; ");
+        let notes = parse("test", &writer.bytes, &options()).unwrap().notes.join("; ");
         assert!(
             notes.contains("there is no variable `group`, so nodes have no labels"),
             "{notes}"
@@ -326,7 +330,7 @@ fn files_of_other_levels_are_named() {
     let mut level_4: Vec<u8> = [0_u32, 1, 1, 0, 8].iter().flat_map(|word| word.to_le_bytes()).collect();
     level_4.extend(b"network\0");
     level_4.extend(1.0_f64.to_le_bytes());
-    let refused = |bytes: &[u8]| parse("test", bytes, &OPTIONS).unwrap_err();
+    let refused = |bytes: &[u8]| parse("test", bytes, &options()).unwrap_err();
     assert_eq!(refused(&level_4), "a MATLAB 4 file; save it with `-v7`");
     assert!(refused(b"\x89HDF\r\n\x1a\n....").contains("an HDF5 file, not a MATLAB 5 file"));
     assert!(refused(b"\x93NUMPY....").contains("a single NumPy array"));
@@ -337,8 +341,8 @@ proptest! {
     fn random_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let mut file = Writer::new(Endian::Little, false).bytes;
         file.extend(&bytes);
-        let _ = parse("test", &file, &OPTIONS);
-        let _ = parse("test", &bytes, &OPTIONS);
+        let _ = parse("test", &file, &options());
+        let _ = parse("test", &bytes, &options());
     }
 
     #[test]
@@ -349,8 +353,8 @@ proptest! {
         if let Some(target) = file.get_mut(at) {
             *target = byte;
         }
-        let _ = parse("test", &file, &OPTIONS);
+        let _ = parse("test", &file, &options());
         file.truncate(len);
-        let _ = parse("test", &file, &OPTIONS);
+        let _ = parse("test", &file, &options());
     }
 }

@@ -4,7 +4,6 @@ use rand::SeedableRng;
 
 use super::*;
 use crate::readers::test_files::{Folder, real_data};
-use crate::{DataDirs, DatasetSpec};
 
 const OPTIONS: MoleculeOptions<'static> = MoleculeOptions {
     smiles: "smiles",
@@ -270,7 +269,7 @@ fn damaged_tables_are_refused_with_line_and_column() {
 }
 
 fn real(card: &str) -> Option<Dataset> {
-    let spec: DatasetSpec = ron::from_str(card).unwrap();
+    let spec: Molecules = ron::from_str(card).unwrap();
     let dirs = DataDirs::new().with("FOLKMOOT_DATA", real_data()?);
     Some(spec.load(&dirs, &mut SimRng::seed_from_u64(0)).unwrap())
 }
@@ -294,7 +293,7 @@ fn counts(card: &str, expected: (usize, usize, usize, usize, usize)) -> Option<D
 
 #[test]
 fn bace_has_its_counts_and_its_published_split() {
-    let Some(bace) = counts("Molecules(name: BACE, invalid: Refuse)", (1_513, 51_577, 55_768, 1, 0)) else {
+    let Some(bace) = counts("(name: BACE, invalid: Refuse)", (1_513, 51_577, 55_768, 1, 0)) else {
         return;
     };
     assert_eq!(bace.graph_tasks.unwrap().counts(0), (691, 822));
@@ -304,36 +303,33 @@ fn bace_has_its_counts_and_its_published_split() {
 
 #[test]
 fn bbbp_leaves_out_the_rows_that_rdkit_refuses() {
-    let Some(bbbp) = counts("Molecules(name: BBBP)", (2_039, 49_068, 52_921, 1, 0)) else {
+    let Some(bbbp) = counts("(name: BBBP)", (2_039, 49_068, 52_921, 1, 0)) else {
         return;
     };
     let lines =
         "11 rows without a valid molecule were left out (lines 61, 63, 393, 616, 644, 647, 648, 649, 650, 651, 687)";
     assert_eq!(bbbp.notes[0], lines);
     assert_eq!(bbbp.graph_tasks.as_ref().unwrap().counts(0).0, 1_560);
-    let cleaned = real("Molecules(name: BBBP, cleaned: true, invalid: Refuse)").unwrap();
+    let cleaned = real("(name: BBBP, cleaned: true, invalid: Refuse)").unwrap();
     assert_eq!(cleaned.graphs, bbbp.graphs);
 }
 
 #[test]
 fn sider_tox21_and_clintox_have_their_counts() {
-    let Some(sider) = counts(
-        "Molecules(name: SIDER, invalid: Refuse)",
-        (1_427, 48_006, 50_456, 27, 0),
-    ) else {
+    let Some(sider) = counts("(name: SIDER, invalid: Refuse)", (1_427, 48_006, 50_456, 27, 0)) else {
         return;
     };
     assert_eq!(sider.graphs.iter().filter(|graph| graph.n_edges() == 0).count(), 31);
     assert_eq!(sider.graphs.iter().map(crate::Graph::n_nodes).max(), Some(492));
-    let tox21 = counts("Molecules(name: Tox21)", (7_823, 145_256, 150_901, 12, 16_012)).unwrap();
+    let tox21 = counts("(name: Tox21)", (7_823, 145_256, 150_901, 12, 16_012)).unwrap();
     let lines = "8 rows without a valid molecule were left out (lines 1324, 2292, 2299, 3560, 4567, 4651, 5540, 6725)";
     assert_eq!(tox21.notes[0], lines);
-    let clintox = counts("Molecules(name: ClinTox)", (1_480, 38_846, 41_416, 2, 0)).unwrap();
+    let clintox = counts("(name: ClinTox)", (1_480, 38_846, 41_416, 2, 0)).unwrap();
     assert_eq!(
         clintox.notes[0],
         "4 rows without a valid molecule were left out (lines 9, 304, 1221, 1222)"
     );
-    let cleaned = counts("Molecules(name: ClinTox, cleaned: true)", (1_478, 38_661, 41_209, 2, 0)).unwrap();
+    let cleaned = counts("(name: ClinTox, cleaned: true)", (1_478, 38_661, 41_209, 2, 0)).unwrap();
     let tasks = cleaned.graph_tasks.unwrap();
     assert_eq!((tasks.counts(0).0, tasks.counts(1).0), (1_384, 112));
 }

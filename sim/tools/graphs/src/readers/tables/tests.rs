@@ -1,6 +1,6 @@
 use super::super::test_files::Folder;
 use super::*;
-use crate::{DataDirs, DatasetSpec, Partitioner, Property, partition};
+use crate::{DataDirs, DataSource, Partitioner, Property, partition};
 use folkmoot_draws::{SeedableRng, SimRng};
 
 const NODES: &str = "id,label,age,city,split,client,ok,price\n\
@@ -11,7 +11,7 @@ const EDGES: &str = "when,source,target,weight\n1999,ann,\"bob, jr\",2\n2000,\"b
 
 fn load(folder: &Folder, text: &str) -> Result<Dataset, String> {
     let ron = ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
-    let spec: DatasetSpec = ron.from_str(text).unwrap();
+    let spec: Tables = ron.from_str(text).unwrap();
     let dirs = DataDirs::new().with("data", &folder.0);
     spec.load(&dirs, &mut SimRng::seed_from_u64(1))
         .map_err(|error| error.to_string())
@@ -27,7 +27,7 @@ fn example(test: &str) -> Folder {
 #[test]
 fn columns_with_usual_names_need_no_settings() {
     let folder = example("tables-usual");
-    let set = load(&folder, "Tables(nodes: \"n.csv\", edges: \"e.csv\")").unwrap();
+    let set = load(&folder, "(nodes: \"n.csv\", edges: \"e.csv\")").unwrap();
     assert_eq!(set.name, "e");
     assert_eq!(set.graph().edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
     assert_eq!(set.graph().weights(1), Some(&[2.0, 0.5][..]));
@@ -54,11 +54,7 @@ fn columns_with_usual_names_need_no_settings() {
 #[test]
 fn a_feature_that_is_missing_is_refused_by_its_line() {
     let folder = example("tables-gap");
-    let error = load(
-        &folder,
-        "Tables(nodes: \"n.csv\", edges: \"e.csv\", features: [\"price\"])",
-    )
-    .unwrap_err();
+    let error = load(&folder, "(nodes: \"n.csv\", edges: \"e.csv\", features: [\"price\"])").unwrap_err();
     assert!(
         error.ends_with("n.csv:3: column `price`: expected a finite number, got \"\""),
         "{error}"
@@ -68,7 +64,7 @@ fn a_feature_that_is_missing_is_refused_by_its_line() {
 #[test]
 fn settings_name_other_columns() {
     let folder = example("tables-named");
-    let of = |rest: &str| load(&folder, &format!("Tables(nodes: \"n.csv\", edges: \"e.csv\", {rest})")).unwrap();
+    let of = |rest: &str| load(&folder, &format!("(nodes: \"n.csv\", edges: \"e.csv\", {rest})")).unwrap();
     let set = of("features: [\"city\", \"age\"], edge_features: [\"when\"], properties: [\"city\"], directed: true");
     assert_eq!(
         set.features
@@ -100,13 +96,13 @@ fn settings_name_other_columns() {
 fn edges_alone_give_the_nodes_numbers_before_words() {
     let folder = Folder::new("tables-edges");
     folder.file("e.tsv", "from\tto\nb\t10\n9\ta\n");
-    let set = load(&folder, "Tables(edges: \"e.tsv\")").unwrap();
+    let set = load(&folder, "(edges: \"e.tsv\")").unwrap();
     assert_eq!(set.node_names.as_deref().unwrap(), ["9", "10", "a", "b"]);
     assert_eq!(set.graph().edges().collect::<Vec<_>>(), [(0, 2), (1, 3)]);
     // Numbers from 0 are no names.
     folder.file("e.tsv", "a;b\n0;1\n2;1\n");
-    assert_eq!(load(&folder, "Tables(edges: \"e.tsv\")").unwrap().node_names, None);
-    let error = load(&folder, "Tables(edges: \"e.tsv\", label: \"y\")").unwrap_err();
+    assert_eq!(load(&folder, "(edges: \"e.tsv\")").unwrap().node_names, None);
+    let error = load(&folder, "(edges: \"e.tsv\", label: \"y\")").unwrap_err();
     assert!(error.contains("there is no table of nodes"), "{error}");
 }
 
@@ -116,7 +112,7 @@ fn an_index_without_a_name_is_the_id_of_a_node_and_nothing_of_an_edge() {
     let folder = Folder::new("tables-index");
     folder.file("n.csv", ",x\nb,1\na,2\n");
     folder.file("e.csv", ",u,v\n0,a,b\n");
-    let set = load(&folder, "Tables(nodes: \"n.csv\", edges: \"e.csv\")").unwrap();
+    let set = load(&folder, "(nodes: \"n.csv\", edges: \"e.csv\")").unwrap();
     assert_eq!(set.node_names.as_deref().unwrap(), ["b", "a"]);
     assert_eq!(set.graph().n_edges(), 1);
     assert!(
@@ -132,7 +128,7 @@ fn what_does_not_fit_is_refused_with_its_place() {
     let error = |nodes: &str, edges: &str, rest: &str| {
         folder.file("n.csv", nodes);
         folder.file("e.csv", edges);
-        load(&folder, &format!("Tables(nodes: \"n.csv\", edges: \"e.csv\"{rest})")).unwrap_err()
+        load(&folder, &format!("(nodes: \"n.csv\", edges: \"e.csv\"{rest})")).unwrap_err()
     };
     let refused = |error: String, words: &str| assert!(error.contains(words), "{error}");
     refused(

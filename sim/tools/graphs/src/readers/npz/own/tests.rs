@@ -3,7 +3,7 @@ use std::io::{Cursor, Write};
 use proptest::prelude::*;
 
 use super::super::parse as parse_archive;
-use crate::{DataDirs, Dataset, DatasetSpec, Features, PartitionError, Partitioner, partition};
+use crate::{DataDirs, DataSource, Dataset, Features, PartitionError, Partitioner, datasets, partition};
 use folkmoot_draws::{SeedableRng, SimRng};
 use folkmoot_metrics::npy::npy;
 
@@ -148,7 +148,7 @@ fn clients_of_the_data_are_those_of_the_partition() {
     assert_eq!((partition.shard(0), partition.shard(1)), (&[1][..], &[0, 2][..]));
     let part = given(&set.restrict(&[0, 1]), None).unwrap();
     assert_eq!(part.notes(), ["1 of 3 clients of the data have no item left"]);
-    let karate = DatasetSpec::Karate
+    let karate = datasets::Karate {}
         .load(&DataDirs::new(), &mut SimRng::seed_from_u64(1))
         .unwrap();
     let error = given(&karate, None).unwrap_err();
@@ -346,7 +346,7 @@ fn what_does_not_fit_is_refused_with_its_member() {
 fn a_set_of_graphs_cannot_be_cut_to_a_component() {
     let folder = super::super::super::test_files::Folder::new("own-cut");
     let path = folder.file("many.npz", archive(&pairs()));
-    let spec = DatasetSpec::Npz {
+    let spec = datasets::Npz {
         path: path.to_string_lossy().into_owned(),
         largest_component: true,
     };

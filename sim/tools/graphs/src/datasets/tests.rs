@@ -1,66 +1,62 @@
 use folkmoot_draws::SimRng;
-use folkmoot_parts::Value;
+use folkmoot_parts::Component;
 use rand::SeedableRng;
 
 use super::*;
+use crate::Graph;
 use crate::measures::degree_stats;
 use crate::partition::Partitioner;
 use crate::readers::test_files::{Folder, real_data};
-use crate::{DataDirs, Graph};
 
 fn rng() -> SimRng {
     SimRng::seed_from_u64(11)
 }
 
-fn card(text: &str) -> Result<DatasetSpec, ron::error::SpannedError> {
-    ron::from_str(text)
+/// Settings as a card writes them behind the name.
+fn card<P: Component>(text: &str) -> P {
+    ron::from_str(text).unwrap()
+}
+
+fn load<P: Component + DataSource>(dirs: &DataDirs, text: &str) -> Dataset {
+    card::<P>(text).load(dirs, &mut rng()).unwrap()
+}
+
+/// The same without files.
+fn drawn<P: Component + DataSource>(text: &str) -> Dataset {
+    load::<P>(&DataDirs::new(), text)
 }
 
 #[test]
 fn a_file_of_ones_own_is_read_whole_unless_the_card_says_otherwise() {
-    for text in ["Npz(path: \"a\")", "Mat(path: \"a\")", "EdgeList(edges: \"a\")"] {
-        let spec = format!("{:?}", card(text).unwrap());
-        assert!(spec.contains("largest_component: false"), "{spec}");
-    }
-}
-
-#[test]
-fn cards_are_written_as_the_catalogue_says() {
-    for entry in DatasetSpec::catalogue() {
-        let spec = card(&entry.name.replace("PATH", "\"some/file.txt\"")).unwrap();
-        assert!(spec.broken().is_empty(), "{}: {:?}", entry.name, spec.broken());
-        let text = ron::to_string(&spec).unwrap();
-        assert_eq!(card(&text).unwrap(), spec);
-        assert_eq!(spec.is_generated(), entry.about.starts_with("generated"));
-    }
+    let path = "(path: \"a\")";
+    assert!(!card::<Npz>(path).largest_component && !card::<Mat>(path).largest_component);
+    assert!(!card::<EdgeList>("(edges: \"a\")").largest_component);
 }
 
 #[test]
 fn defaults_fill_in_and_unknown_fields_are_refused() {
-    let DatasetSpec::DcSbm {
-        n_nodes,
-        n_classes,
-        mean_degree,
-        min_degree,
-        ..
-    } = card("DcSbm(n_nodes: 50)").unwrap()
-    else {
-        panic!("a block model")
+    let blocks: DcSbm = card("(n_nodes: 50)");
+    let expected = DcSbm {
+        n_nodes: 50,
+        n_classes: 10,
+        mean_degree: 10.0,
+        min_degree: 1,
+        ..DcSbm::default()
     };
-    assert_eq!((n_nodes, n_classes, mean_degree, min_degree), (50, 10, 10.0, 1));
-    assert!(card("DcSbm(nodes: 50)").unwrap_err().to_string().contains("nodes"));
-    assert!(card("Karat").is_err());
-    assert_eq!(card("Planetoid(name: Cora)").unwrap().name(), "Cora");
-    assert_eq!(card("Mat(path: \"a/b.mat\")").unwrap().name(), "b");
+    assert_eq!(blocks, expected);
+    let error = ron::from_str::<DcSbm>("(nodes: 50)").unwrap_err().to_string();
+    assert!(error.contains("nodes"), "{error}");
+    assert_eq!(card::<Planetoid>("(name: Cora)").name(), "Cora");
+    assert_eq!(card::<Mat>("(path: \"a/b.mat\")").name(), "b");
 }
 
 #[test]
 fn all_broken_rules_are_reported_at_once_with_their_field() {
-    let fields = |text: &str| {
-        let broken = card(text).unwrap().broken();
-        broken.into_iter().map(|broken| broken.path).collect::<Vec<_>>()
-    };
-    let all = "DcSbm(n_nodes: 10, n_classes: 11, mean_degree: 5, assortativity: 1.5, degree_exponent: 1, \
+    fn fields<P: Component>(text: &str) -> Vec<String> {
+        let broken = card::<P>(text).broken();
+        broken.into_iter().map(|broken| broken.path).collect()
+    }
+    let all = "(n_nodes: 10, n_classes: 11, mean_degree: 5, assortativity: 1.5, degree_exponent: 1, \
         max_degree_share: 0, second_label_prob: -1, min_degree: 10)";
     let expected = [
         "assortativity",
@@ -71,40 +67,49 @@ fn all_broken_rules_are_reported_at_once_with_their_field() {
         "mean_degree",
         "min_degree",
     ];
-    assert_eq!(fields(all), expected);
+    assert_eq!(fields::<DcSbm>(all), expected);
     assert_eq!(
-        fields("ErdosRenyi(n_nodes: 0, mean_degree: 0, min_degree: 0)"),
+        fields::<ErdosRenyi>("(n_nodes: 0, mean_degree: 0, min_degree: 0)"),
         ["n_nodes"],
         "with no nodes nothing true can be said of the degrees"
     );
-    assert_eq!(fields("ErdosRenyi(mean_degree: NaN)"), ["mean_degree"]);
+    assert_eq!(fields::<ErdosRenyi>("(mean_degree: NaN)"), ["mean_degree"]);
     assert_eq!(
-        fields("ErdosRenyi(n_nodes: 67108864, mean_degree: 1000)"),
+        fields::<ErdosRenyi>("(n_nodes: 67108864, mean_degree: 1000)"),
         ["mean_degree"]
     );
     assert_eq!(
-        fields("BarabasiAlbert(n_nodes: 5, edges_per_node: 5)"),
+        fields::<BarabasiAlbert>("(n_nodes: 5, edges_per_node: 5)"),
         ["edges_per_node"]
     );
     assert_eq!(
-        fields("WattsStrogatz(n_nodes: 9, neighbours: 3, rewire_prob: 2)"),
+        fields::<WattsStrogatz>("(n_nodes: 9, neighbours: 3, rewire_prob: 2)"),
         ["rewire_prob", "neighbours"]
     );
-    assert_eq!(fields("Rmat(n_nodes: 100, a: 0.5, b: 0.5, c: 0.5)"), ["c"]);
+    assert_eq!(fields::<Rmat>("(n_nodes: 100, a: 0.5, b: 0.5, c: 0.5)"), ["c"]);
     assert_eq!(
-        fields("GraphClasses(n_graphs: 1, n_classes: 4, min_nodes: 4, max_nodes: 3)"),
+        fields::<GraphClasses>("(n_graphs: 1, n_classes: 4, min_nodes: 4, max_nodes: 3)"),
         ["n_classes", "min_nodes", "n_graphs", "max_nodes"]
     );
-    assert_eq!(fields("GraphClasses(n_graphs: 1000000, max_nodes: 100)"), ["max_nodes"]);
-    assert_eq!(fields("TuDataset(name: \"../secret\")"), ["name"]);
-    for wrong in ["[]", "[\"MUTAG\", \"MUTAG\"]", "[\"MUTAG\", \"a/b\"]"] {
-        assert_eq!(fields(&format!("TuDatasets(names: {wrong})")), ["names"]);
-    }
-    assert_eq!(fields("FunctionGraphs(name: OpenSSL, n_nodes: (10, 200))"), ["n_nodes"]);
-    assert_eq!(fields("FunctionGraphs(name: FFmpeg, n_nodes: (60, 50))"), ["n_nodes"]);
     assert_eq!(
-        fields(
-            "ControlFlow(n_functions: 1, n_nodes: (1, 5), n_compilers: 0, n_levels: 17, variant_prob: 2, property_effect: NaN)"
+        fields::<GraphClasses>("(n_graphs: 1000000, max_nodes: 100)"),
+        ["max_nodes"]
+    );
+    assert_eq!(fields::<TuDataset>("(name: \"../secret\")"), ["name"]);
+    for wrong in ["[]", "[\"MUTAG\", \"MUTAG\"]", "[\"MUTAG\", \"a/b\"]"] {
+        assert_eq!(fields::<TuDatasets>(&format!("(names: {wrong})")), ["names"]);
+    }
+    assert_eq!(
+        fields::<FunctionGraphs>("(name: OpenSSL, n_nodes: (10, 200))"),
+        ["n_nodes"]
+    );
+    assert_eq!(
+        fields::<FunctionGraphs>("(name: FFmpeg, n_nodes: (60, 50))"),
+        ["n_nodes"]
+    );
+    assert_eq!(
+        fields::<ControlFlow>(
+            "(n_functions: 1, n_nodes: (1, 5), n_compilers: 0, n_levels: 17, variant_prob: 2, property_effect: NaN)"
         ),
         [
             "n_functions",
@@ -115,24 +120,26 @@ fn all_broken_rules_are_reported_at_once_with_their_field() {
             "n_nodes"
         ]
     );
-    assert_eq!(fields("ControlFlow(n_compilers: 1, n_levels: 1)"), ["n_levels"]);
+    assert_eq!(fields::<ControlFlow>("(n_compilers: 1, n_levels: 1)"), ["n_levels"]);
     assert_eq!(
-        fields("ControlFlow(n_functions: 1000000, n_nodes: (9000, 10000))"),
+        fields::<ControlFlow>("(n_functions: 1000000, n_nodes: (9000, 10000))"),
         ["n_functions"]
     );
-    assert_eq!(fields("Molecules(name: SIDER, cleaned: true)"), ["cleaned"]);
-    assert_eq!(fields("Molecules(name: BBBP, cleaned: true, invalid: Refuse)").len(), 0);
+    assert_eq!(fields::<Molecules>("(name: SIDER, cleaned: true)"), ["cleaned"]);
     assert_eq!(
-        fields("MoleculeTable(path: \"\", smiles: \"\", tasks: [\"a\", \"a\"])"),
+        fields::<Molecules>("(name: BBBP, cleaned: true, invalid: Refuse)").len(),
+        0
+    );
+    assert_eq!(
+        fields::<MoleculeTable>("(path: \"\", smiles: \"\", tasks: [\"a\", \"a\"])"),
         ["path", "smiles", "tasks"]
     );
-    assert_eq!(fields("MoleculeTable(path: \"x\", tasks: [\"smiles\"])"), ["tasks"]);
+    assert_eq!(fields::<MoleculeTable>("(path: \"x\", tasks: [\"smiles\"])"), ["tasks"]);
     assert_eq!(
-        fields("EdgeList(edges: \"\", renumber: true, first_id: 1)"),
+        fields::<EdgeList>("(edges: \"\", renumber: true, first_id: 1)"),
         ["edges", "first_id"]
     );
-    let error = card("BarabasiAlbert(n_nodes: 1)")
-        .unwrap()
+    let error = card::<BarabasiAlbert>("(n_nodes: 1)")
         .load(&DataDirs::new(), &mut rng())
         .unwrap_err()
         .to_string();
@@ -148,50 +155,48 @@ fn missing_set_says_where_it_was_looked_for_and_how_to_get_it() {
     let dirs = DataDirs::new()
         .with("--data", &folder.0)
         .with("./data", "no-such-folder");
-    let error = |spec: &str, dirs: &DataDirs| card(spec).unwrap().load(dirs, &mut rng()).unwrap_err().to_string();
-    let text = error("BlogCatalog", &dirs);
+    fn error<P: Component + DataSource>(text: &str, dirs: &DataDirs) -> String {
+        card::<P>(text).load(dirs, &mut rng()).unwrap_err().to_string()
+    }
+    let text = error::<BlogCatalog>("()", &dirs);
     assert!(
         text.contains("(--data)") && text.contains("(./data)") && text.contains("folkmoot data fetch BlogCatalog"),
         "{text}"
     );
-    assert!(error("TuDataset(name: \"NCI1\")", &dirs).contains("TUDataset collection"));
-    assert!(error("Planetoid(name: Pubmed)", &dirs).contains("gnn-benchmark"));
-    assert!(error("EmailEuCore()", &dirs).contains("SNAP"));
-    let text = error("FunctionGraphs(name: OpenSSL)", &dirs);
+    assert!(error::<TuDataset>("(name: \"NCI1\")", &dirs).contains("TUDataset collection"));
+    assert!(error::<Planetoid>("(name: Pubmed)", &dirs).contains("gnn-benchmark"));
+    assert!(error::<EmailEuCore>("()", &dirs).contains("SNAP"));
+    let text = error::<FunctionGraphs>("(name: OpenSSL)", &dirs);
     assert!(
         text.contains("acfg/OpenSSL_6ACFG_min50_max200/acfgSSL_6 was not found") && text.contains("MGMN"),
         "{text}"
     );
-    assert!(error("Mat(path: \"x.mat\")", &DataDirs::new()).contains("no data folder was named"));
+    assert!(error::<Mat>("(path: \"x.mat\")", &DataDirs::new()).contains("no data folder was named"));
     folder.file("planetoid/cora.npz", "no archive");
-    assert!(error("Planetoid(name: Cora)", &dirs).contains("not a .npz archive"));
+    assert!(error::<Planetoid>("(name: Cora)", &dirs).contains("not a .npz archive"));
     std::fs::create_dir_all(folder.0.join("blogcatalog/blogcatalog.mat")).unwrap();
-    assert!(error("BlogCatalog", &dirs).contains("cannot be read"));
+    assert!(error::<BlogCatalog>("()", &dirs).contains("cannot be read"));
 }
 
 #[test]
 fn generated_graphs_keep_the_least_degree_and_note_what_was_added() {
-    for text in [
-        "ErdosRenyi(n_nodes: 300, mean_degree: 2)",
-        "Rmat(n_nodes: 300, mean_degree: 4)",
-        "DcSbm(n_nodes: 300, mean_degree: 2)",
+    for draw in [
+        || drawn::<ErdosRenyi>("(n_nodes: 300, mean_degree: 2)"),
+        || drawn::<Rmat>("(n_nodes: 300, mean_degree: 4)"),
+        || drawn::<DcSbm>("(n_nodes: 300, mean_degree: 2)"),
     ] {
-        let dataset = card(text).unwrap().load(&DataDirs::new(), &mut rng()).unwrap();
-        assert_eq!(degree_stats(dataset.graph()).min, 1, "{text}");
+        let dataset = draw();
+        assert_eq!(degree_stats(dataset.graph()).min, 1, "{}", dataset.name);
         assert!(
             dataset.notes[0].contains("so that every degree is at least 1"),
             "{:?}",
             dataset.notes
         );
-        let again = card(text).unwrap().load(&DataDirs::new(), &mut rng()).unwrap();
-        assert_eq!(dataset.fingerprint(), again.fingerprint());
+        assert_eq!(dataset.fingerprint(), draw().fingerprint());
     }
-    let empty = card("ErdosRenyi(n_nodes: 9, mean_degree: 0, min_degree: 0)").unwrap();
-    assert_eq!(empty.load(&DataDirs::new(), &mut rng()).unwrap().graph().n_edges(), 0);
-    let stuck = card("Rmat(n_nodes: 64, a: 1, b: 0, c: 0)")
-        .unwrap()
-        .load(&DataDirs::new(), &mut rng())
-        .unwrap();
+    let empty = drawn::<ErdosRenyi>("(n_nodes: 9, mean_degree: 0, min_degree: 0)");
+    assert_eq!(empty.graph().n_edges(), 0);
+    let stuck = drawn::<Rmat>("(n_nodes: 64, a: 1, b: 0, c: 0)");
     assert!(
         stuck
             .notes
@@ -204,8 +209,8 @@ fn generated_graphs_keep_the_least_degree_and_note_what_was_added() {
 
 #[test]
 fn classes_of_graphs_are_balanced_and_differ_in_how_degrees_are_spread() {
-    let text = "GraphClasses(n_graphs: 301, n_classes: 3, min_nodes: 20, max_nodes: 22)";
-    let dataset = card(text).unwrap().load(&DataDirs::new(), &mut rng()).unwrap();
+    let text = "(n_graphs: 301, n_classes: 3, min_nodes: 20, max_nodes: 22)";
+    let dataset = drawn::<GraphClasses>(text);
     let labels = dataset.graph_labels.as_ref().unwrap();
     let count = |class| labels.iter().filter(|label| **label == class).count();
     assert_eq!([count(0), count(1), count(2)], [101, 100, 100]);
@@ -227,16 +232,15 @@ fn classes_of_graphs_are_balanced_and_differ_in_how_degrees_are_spread() {
         })
         .collect();
     assert!(edges.iter().all(|mean| (3.5..4.4).contains(mean)), "{edges:?}");
-    let again = card(text).unwrap().load(&DataDirs::new(), &mut rng()).unwrap();
-    assert_eq!(dataset.fingerprint(), again.fingerprint());
+    assert_eq!(dataset.fingerprint(), drawn::<GraphClasses>(text).fingerprint());
 }
 
 /// Marks of a node's own class are as frequent as asked for, the others too, within 4 standard
 /// errors; edges stay within classes.
 #[test]
 fn features_of_a_contextual_block_model_mark_classes() {
-    let text = "ContextualSbm(n_nodes: 900, n_classes: 3, n_features: 31, mark_prob: 0.4, other_prob: 0.05)";
-    let dataset = card(text).unwrap().load(&DataDirs::new(), &mut rng()).unwrap();
+    let text = "(n_nodes: 900, n_classes: 3, n_features: 31, mark_prob: 0.4, other_prob: 0.05)";
+    let dataset = drawn::<ContextualSbm>(text);
     let (labels, features) = (
         dataset.node_labels.as_ref().unwrap(),
         dataset.features.as_ref().unwrap(),
@@ -261,7 +265,7 @@ fn features_of_a_contextual_block_model_mark_classes() {
     let share = within.count() as f64 / dataset.graph().n_edges() as f64;
     // Four fifths by design and a third of the rest by chance.
     assert!((share - (0.8 + 0.2 / 3.0)).abs() < 0.03, "{share}");
-    let refused = card("ContextualSbm(n_classes: 1, mark_prob: 2)").unwrap().broken();
+    let refused = card::<ContextualSbm>("(n_classes: 1, mark_prob: 2)").broken();
     assert_eq!(
         refused.iter().map(|broken| broken.path.as_str()).collect::<Vec<_>>(),
         ["mark_prob", "n_classes"]
@@ -270,24 +274,25 @@ fn features_of_a_contextual_block_model_mark_classes() {
 
 #[test]
 fn built_in_and_real_sets_load_by_their_cards() {
-    let karate = DatasetSpec::Karate.load(&DataDirs::new(), &mut rng()).unwrap();
-    assert_eq!(karate.graph().n_edges(), 78);
+    assert_eq!(drawn::<Karate>("()").graph().n_edges(), 78);
     let Some(data) = real_data() else { return };
-    let dirs = DataDirs::new().with("FOLKMOOT_DATA", data);
-    let load = |text: &str| card(text).unwrap().load(&dirs, &mut rng()).unwrap();
-    assert_eq!(load("Planetoid(name: Citeseer)").graph().n_nodes(), 2_120);
+    let dirs = &DataDirs::new().with("FOLKMOOT_DATA", data);
+    assert_eq!(load::<Planetoid>(dirs, "(name: Citeseer)").graph().n_nodes(), 2_120);
     assert_eq!(
-        load("Planetoid(name: Cora, largest_component: false)")
+        load::<Planetoid>(dirs, "(name: Cora, largest_component: false)")
             .graph()
             .n_nodes(),
         2_708
     );
-    assert_eq!(load("EmailEuCore(largest_component: true)").graph().n_nodes(), 986);
-    let dropped = load("EmailEuCore(isolated: Drop)");
+    assert_eq!(
+        load::<EmailEuCore>(dirs, "(largest_component: true)").graph().n_nodes(),
+        986
+    );
+    let dropped = load::<EmailEuCore>(dirs, "(isolated: Drop)");
     assert_eq!(dropped.graph().n_nodes(), 986);
     assert!(dropped.notes.contains(&"left out 19 isolated nodes".to_string()));
-    assert_eq!(load("TuDataset(name: \"MUTAG\")").graphs.len(), 188);
-    assert_eq!(load("BlogCatalog").n_classes, 39);
+    assert_eq!(load::<TuDataset>(dirs, "(name: \"MUTAG\")").graphs.len(), 188);
+    assert_eq!(load::<BlogCatalog>(dirs, "()").n_classes, 39);
 }
 
 /// Two molecules of one element each and a triangle without labels, as three sets: each has columns
@@ -318,8 +323,8 @@ fn several_sets_are_one_in_which_each_has_its_own() {
         None,
     );
     let dirs = DataDirs::new().with("test", &folder.0);
-    let load = |text: &str| card(text).unwrap().load(&dirs, &mut rng()).unwrap();
-    let all = load("TuDatasets(names: [\"FIRST\", \"SECOND\", \"THIRD\"])");
+    let dirs = &dirs;
+    let all = load::<TuDatasets>(dirs, "(names: [\"FIRST\", \"SECOND\", \"THIRD\"])");
     assert_eq!(
         (all.name.as_str(), all.graphs.len(), all.n_nodes(), all.n_classes),
         ("FIRST + SECOND + THIRD", 4, 9, 4)
@@ -348,16 +353,16 @@ fn several_sets_are_one_in_which_each_has_its_own() {
     assert_eq!(shards, [vec![0, 1], vec![2], vec![3]]);
     // Of one set nothing but the property is added.
     let (one, alone) = (
-        load("TuDatasets(names: [\"FIRST\"])"),
-        load("TuDataset(name: \"FIRST\")"),
+        load::<TuDatasets>(dirs, "(names: [\"FIRST\"])"),
+        load::<TuDataset>(dirs, "(name: \"FIRST\")"),
     );
     assert_eq!((one.graphs, one.graph_labels), (alone.graphs, alone.graph_labels));
 }
 
 #[test]
 fn generated_functions_have_all_that_the_published_ones_have() {
-    let load = |text: &str| card(text).unwrap().load(&DataDirs::new(), &mut rng()).unwrap();
-    let set = load("ControlFlow(n_functions: 30)");
+    let load = drawn::<ControlFlow>;
+    let set = load("(n_functions: 30)");
     let properties = set.graph_properties.as_ref().unwrap();
     assert_eq!(
         (properties.n_classes(), properties.name(5)),
@@ -376,12 +381,9 @@ fn generated_functions_have_all_that_the_published_ones_have() {
         let pairs = crate::PairSampler::new(labels, &items).unwrap().epoch(&mut rng());
         assert_eq!(pairs.len(), 2 * items.len());
     }
-    assert_eq!(set.fingerprint(), load("ControlFlow(n_functions: 30)").fingerprint());
-    assert_ne!(
-        set.fingerprint(),
-        load("ControlFlow(n_functions: 30, scaling: Log)").fingerprint()
-    );
-    let lonely = load("ControlFlow(variant_prob: 0)");
+    assert_eq!(set.fingerprint(), load("(n_functions: 30)").fingerprint());
+    assert_ne!(set.fingerprint(), load("(n_functions: 30, scaling: Log)").fingerprint());
+    let lonely = load("(variant_prob: 0)");
     assert_eq!(lonely.graphs.len(), 100);
     assert!(lonely.notes[0].starts_with("100 functions have one variant only"));
 }
