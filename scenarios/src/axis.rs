@@ -3,8 +3,7 @@
 
 use crate::registry::Registry;
 use crate::text::{Problems, Source, as_struct, formed, lay, recover, suggest, variant_of};
-use folkmoot_parts::{Body, Choosing, Component, Field, Shape, Value, lines_of, named_lines_of, with_article};
-use serde::Serialize;
+use folkmoot_parts::{Choosing, Component, Field, Shape, Value, named_lines_of, with_article};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use thiserror::Error;
@@ -98,46 +97,10 @@ impl<T: ?Sized + 'static> Axis<T> {
             let make = Arc::new(move || build(part.clone()));
             Ok(Picked { text, make })
         };
-        self.push(described, Box::new(read))
-    }
-
-    /// Adds every variant of `E` under its own name.
-    pub(crate) fn add_variants<E>(&mut self, build: fn(E) -> Box<T>) -> Result<(), DuplicateName>
-    where
-        E: Value + Serialize + DeserializeOwned + Clone + Send + Sync + 'static,
-    {
-        let Shape::Choice(variants) = E::shape() else {
-            return Ok(());
-        };
-        for variant in variants {
-            let described = Described {
-                field: self.field,
-                what: self.what,
-                name: variant.name,
-                alias: None,
-                about: variant.about.to_owned(),
-                source: std::any::type_name::<E>(),
-                shape: match variant.body {
-                    Body::Nothing => Shape::Fields(Vec::new()),
-                    Body::One(field) => field.shape,
-                    Body::Fields(fields) => Shape::Fields(fields),
-                },
-            };
-            let read = move |whole: &Source, registry: &Registry| {
-                let (value, problems) = read_value::<E>(whole, registry)?;
-                let text = lines_of(&value);
-                let make = Arc::new(move || build(value.clone()));
-                problems.into_result(Picked { text, make })
-            };
-            self.push(described, Box::new(read))?;
+        if self.entries.iter().any(|entry| entry.described.name == P::NAME) {
+            return Err(DuplicateName(P::NAME));
         }
-        Ok(())
-    }
-
-    fn push(&mut self, described: Described, read: Box<Reader<T>>) -> Result<(), DuplicateName> {
-        if self.entries.iter().any(|entry| entry.described.name == described.name) {
-            return Err(DuplicateName(described.name));
-        }
+        let read = Box::new(read);
         self.entries.push(Entry { described, read });
         Ok(())
     }

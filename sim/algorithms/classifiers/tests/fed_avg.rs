@@ -17,7 +17,7 @@ use folkmoot_classifiers::fed_avg::Params;
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::{CohortSpec, availability, devices};
+use folkmoot_engine::world::{availability, cohort, devices};
 use folkmoot_graphs::{
     DataDirs, DataSource, Dataset, Features, Graph, Labels, Partition, Partitioner, SparseRows, datasets, partition,
 };
@@ -274,7 +274,7 @@ fn every_encoder_head_and_readout_learns_something() {
 #[test]
 fn threads_windows_and_encoding_do_not_matter() {
     let world = || World {
-        cohort: Box::new(CohortSpec::Size {
+        cohort: Box::new(cohort::Size {
             n: 4,
             over_select: 1.25,
         }),

@@ -23,7 +23,7 @@ use folkmoot_classifiers::federated::{Common, FedDyn, Federated, Ifca, Optimiser
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::{CohortSpec, devices};
+use folkmoot_engine::world::{cohort, devices};
 use folkmoot_graphs::{Dataset, Partition, Partitioner, partition};
 use folkmoot_parts::Value;
 use folkmoot_rounds::{
@@ -101,7 +101,7 @@ fn model(params: &Params) -> Vec<f32> {
 
 fn some(n: u32) -> World {
     World {
-        cohort: Box::new(CohortSpec::Size { n, over_select: 1.0 }),
+        cohort: Box::new(cohort::Size { n, over_select: 1.0 }),
         ..World::ideal()
     }
 }

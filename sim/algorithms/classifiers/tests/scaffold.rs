@@ -12,7 +12,7 @@ use folkmoot_draws::{Purpose, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, Links};
-use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, availability, devices};
+use folkmoot_engine::world::{Dist, DropoutSpec, availability, cohort, devices};
 use folkmoot_metrics::MessageRow;
 use folkmoot_rounds::{RoundEnd, RoundEvaluator, Trainer, Watched, Weighting};
 use folkmoot_scenarios::algorithm::{Algorithm, Prepared, Source};
@@ -196,7 +196,7 @@ fn lossy(loss_prob: f64) -> World {
             prob: 0.1,
             ..DropoutSpec::default()
         },
-        cohort: Box::new(CohortSpec::Size { n: 3, over_select: 1.4 }),
+        cohort: Box::new(cohort::Size { n: 3, over_select: 1.4 }),
         deadline: Some(SimSpan::from_secs(0.9)),
         ..World::ideal()
     }
@@ -207,7 +207,7 @@ fn c_is_the_mean_of_all_control_variates_after_every_round() {
     for renewal in ["renewal: FromSteps,", "renewal: FromGradient,"] {
         for rounds in 1..=5 {
             let world = World {
-                cohort: Box::new(CohortSpec::Size { n: 3, over_select: 1.0 }),
+                cohort: Box::new(cohort::Size { n: 3, over_select: 1.0 }),
                 ..World::ideal()
             };
             let (_, left) = play(&params(renewal, rounds), &world, Options::default());
@@ -231,7 +231,7 @@ fn total(outcome: &Outcome, count: fn(&MessageRow) -> u64) -> u64 {
 #[test]
 fn a_change_that_is_lost_is_taken_back() {
     let world = World {
-        cohort: Box::new(CohortSpec::Size { n: 5, over_select: 1.0 }),
+        cohort: Box::new(cohort::Size { n: 5, over_select: 1.0 }),
         deadline: None,
         ..lossy(0.4)
     };
@@ -373,7 +373,7 @@ fn packed_changes_are_counted_and_c_stays_the_mean() {
         let codecs = folkmoot_classifiers::only().settings::<Params>(&text).unwrap().protocol;
         (ours.protocol.uplink_codec, ours.protocol.downlink_codec) = (codecs.uplink_codec, codecs.downlink_codec);
         let world = World {
-            cohort: Box::new(CohortSpec::Size { n: 5, over_select: 1.0 }),
+            cohort: Box::new(cohort::Size { n: 5, over_select: 1.0 }),
             deadline: None,
             ..lossy(0.2)
         };

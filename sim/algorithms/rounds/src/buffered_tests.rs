@@ -2,7 +2,7 @@
 
 use super::tests::{Toy, firsts, play, protocol, slow, toy};
 use super::*;
-use folkmoot_engine::world::CohortSpec;
+use folkmoot_engine::world::cohort;
 
 /// Client 0 adds 1 in a second, client 1 adds 2 in two. Client 1's first update finds a model one
 /// round younger than its own, and so does client 0's second, begun just before that.
@@ -55,7 +55,7 @@ fn a_cohort_trains_at_a_time_and_others_take_their_turns() {
         ..protocol(50)
     };
     let world = World {
-        cohort: Box::new(CohortSpec::Size { n: 3, over_select: 1.0 }),
+        cohort: Box::new(cohort::Size { n: 3, over_select: 1.0 }),
         ..slow()
     };
     let outcome = play(toy(10), protocol, &world);

@@ -4,7 +4,7 @@
 use super::tests::{firsts, protocol, slow};
 use super::*;
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::{CohortSpec, availability};
+use folkmoot_engine::world::{availability, cohort};
 use folkmoot_learning::Init;
 use folkmoot_learning::Layout;
 use serde::{Deserialize, Serialize};
@@ -269,7 +269,7 @@ fn masked_numbers_come_to_their_sum_and_go_nowhere_else() {
 #[test]
 fn an_exchange_asks_all_though_a_round_asks_few() {
     let few = World {
-        cohort: Box::new(CohortSpec::Size { n: 2, over_select: 1.0 }),
+        cohort: Box::new(cohort::Size { n: 2, over_select: 1.0 }),
         ..slow()
     };
     let outcome = play(Way::Server, protocol(2), &few).unwrap();

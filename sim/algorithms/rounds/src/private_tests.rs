@@ -7,7 +7,7 @@ use super::*;
 use folkmoot_codecs::TopK;
 use folkmoot_draws::{SeedableRng, SimRng};
 use folkmoot_engine::run::Outcome;
-use folkmoot_engine::world::{Candidates, CohortSpec, DropoutSpec};
+use folkmoot_engine::world::{Candidates, ClientSelection, DropoutSpec, cohort};
 use folkmoot_parts::Chosen;
 use folkmoot_parts::Value as _;
 use folkmoot_privacy::{Accountant, Law, Mechanism, Sampling};
@@ -44,7 +44,7 @@ fn samples(n_clients: u32) -> Toy {
     }
 }
 
-fn asked(cohort: CohortSpec) -> World {
+fn asked(cohort: impl ClientSelection + 'static) -> World {
     World {
         cohort: Box::new(cohort),
         ..World::ideal()
@@ -60,10 +60,7 @@ fn bits(outcome: &Outcome) -> Vec<u64> {
 #[test]
 fn without_a_limit_and_without_noise_it_is_the_uniform_mean_to_the_bit() {
     let bare = clients(None, 0.0, NoiseAt::Server);
-    for world in [
-        asked(CohortSpec::All),
-        asked(CohortSpec::Size { n: 4, over_select: 1.0 }),
-    ] {
+    for world in [asked(cohort::All {}), asked(cohort::Size { n: 4, over_select: 1.0 })] {
         for secured in [|protocol| protocol, masked] {
             let plain = play(samples(7), secured(with(Private::Off, 5)), &world);
             let open = play(samples(7), secured(with(bare, 5)), &world);
@@ -92,7 +89,7 @@ fn no_client_moves_the_model_by_more_than_the_clip() {
 /// by a quarter.
 #[test]
 fn the_divisor_is_the_mean_cohort_and_an_empty_round_passes() {
-    let world = asked(CohortSpec::Poisson { rate: 0.1 });
+    let world = asked(cohort::Poisson { rate: 0.1 });
     let cut = clients(Some(2f64.sqrt()), 0.0, NoiseAt::Server);
     let outcome = play(samples(40), with(cut, 200), &world);
     let mut before = 0.0;
@@ -109,26 +106,22 @@ fn the_divisor_is_the_mean_cohort_and_an_empty_round_passes() {
 #[test]
 fn noise_has_its_size_whoever_comes() {
     let (clip, z) = (1e-3, 3.0);
-    for (cohort, secured, at) in [
+    for (world, secured, at) in [
         (
-            CohortSpec::Poisson { rate: 0.05 },
+            asked(cohort::Poisson { rate: 0.05 }),
             (|protocol| protocol) as fn(Protocol) -> Protocol,
             NoiseAt::Server,
         ),
-        (CohortSpec::Poisson { rate: 0.05 }, masked, NoiseAt::Server),
-        (CohortSpec::Size { n: 5, over_select: 1.0 }, masked, NoiseAt::Clients),
+        (asked(cohort::Poisson { rate: 0.05 }), masked, NoiseAt::Server),
+        (asked(cohort::Size { n: 5, over_select: 1.0 }), masked, NoiseAt::Clients),
     ] {
         let n_rounds = 1500;
-        let outcome = play(
-            samples(20),
-            secured(with(clients(Some(clip), z, at), n_rounds)),
-            &asked(cohort),
-        );
-        let std = z * clip / cohort.mean_asked(20);
+        let outcome = play(samples(20), secured(with(clients(Some(clip), z, at), n_rounds)), &world);
+        let std = z * clip / world.cohort.mean_asked(20);
         let mut before = 0.0;
         let mut steps = Vec::new();
         for (row, now) in outcome.tables.rounds.iter().zip(firsts(&outcome)) {
-            let drift = row.completed as f64 * clip / 2f64.sqrt() / cohort.mean_asked(20);
+            let drift = row.completed as f64 * clip / 2f64.sqrt() / world.cohort.mean_asked(20);
             steps.push((now - before - drift) / std);
             before = now;
         }
@@ -137,10 +130,11 @@ fn noise_has_its_size_whoever_comes() {
             steps.iter().sum::<f64>() / n,
             steps.iter().map(|x| x * x).sum::<f64>() / n,
         );
-        assert!(mean.abs() < 4.0 / n.sqrt(), "{cohort:?}: mean {mean}");
+        assert!(mean.abs() < 4.0 / n.sqrt(), "{}: mean {mean}", world.cohort.name());
         assert!(
             (square - 1.0).abs() < 4.0 * (2.0 / n).sqrt(),
-            "{cohort:?}: variance {square}"
+            "{}: variance {square}",
+            world.cohort.name()
         );
         assert!(steps.iter().all(|step| *step != 0.0));
     }
@@ -156,11 +150,11 @@ fn total(law: Law, n: u64) -> Option<f64> {
 /// 4.323, 4.162 and 5.379 at whole orders.
 #[test]
 fn noise_at_the_server_is_charged_by_the_sample() {
-    let charged = |cohort, z, rounds| {
+    let charged = |world: World, z, rounds| {
         let outcome = play(
             samples(100),
             with(clients(Some(1.0), z, NoiseAt::Server), rounds),
-            &asked(cohort),
+            &world,
         );
         let row = outcome.tables.privacy.last().unwrap().clone();
         assert_eq!(
@@ -179,17 +173,17 @@ fn noise_at_the_server_is_charged_by_the_sample() {
         row.epsilon_renyi.unwrap()
     };
     for (rate, z, rounds, expected) in [(0.1, 2.0, 100, 2.580569), (0.5, 4.0, 50, 4.305842)] {
-        let epsilon = charged(CohortSpec::Poisson { rate }, z, rounds);
+        let epsilon = charged(asked(cohort::Poisson { rate }), z, rounds);
         assert!((epsilon - expected).abs() < 6e-7, "{epsilon}, not {expected}");
     }
-    assert!((charged(CohortSpec::All, 5.0, 20) - 4.161624).abs() < 6e-7);
+    assert!((charged(asked(cohort::All {}), 5.0, 20) - 4.161624).abs() < 6e-7);
     // Replacing one client moves the sum by twice the clip: noise of 4 clips is that of 2
     // sensitivities.
     let epsilon = charged(
-        CohortSpec::Size {
+        asked(cohort::Size {
             n: 10,
             over_select: 1.0,
-        },
+        }),
         4.0,
         100,
     );
@@ -199,7 +193,7 @@ fn noise_at_the_server_is_charged_by_the_sample() {
 /// Who sends pays for the noise of as few as may stay: 3 of 5 shares, and no less for being drawn.
 #[test]
 fn noise_at_clients_is_charged_to_who_sends_for_the_fewest_shares() {
-    let world = asked(CohortSpec::Size { n: 5, over_select: 1.0 });
+    let world = asked(cohort::Size { n: 5, over_select: 1.0 });
     let outcome = play(
         samples(10),
         masked(with(clients(Some(1.0), 4.0, NoiseAt::Clients), 20)),
@@ -227,7 +221,7 @@ fn noise_at_clients_is_charged_to_who_sends_for_the_fewest_shares() {
 fn noise_of_clients_that_drop_out_is_not_relied_on() {
     let (clip, z, n_rounds) = (1e-3, 3.0, 1500);
     let world = World {
-        cohort: Box::new(CohortSpec::Size {
+        cohort: Box::new(cohort::Size {
             n: 10,
             over_select: 1.0,
         }),
@@ -293,7 +287,7 @@ fn threads_and_windows_change_nothing() {
             prob: 0.2,
             ..DropoutSpec::default()
         },
-        cohort: Box::new(CohortSpec::Poisson { rate: 0.3 }),
+        cohort: Box::new(cohort::Poisson { rate: 0.3 }),
         deadline: Some(SimSpan::from_secs(60.0)),
         ..slow()
     };
@@ -357,7 +351,7 @@ fn what_breaks_the_bound_is_refused() {
         ..samples(3)
     };
     assert!(refused(telling).contains("also send extras"));
-    let hurried = asked(CohortSpec::Size { n: 2, over_select: 2.0 });
+    let hurried = asked(cohort::Size { n: 2, over_select: 2.0 });
     let error = try_play(samples(5), with(server(1.0), 3), &hurried, Options::default());
     assert!(error.err().unwrap().to_string().contains("cohort.over_select"));
 }

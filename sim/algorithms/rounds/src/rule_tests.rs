@@ -2,7 +2,7 @@
 
 use super::tests::{Toy, firsts, number, play, protocol, toy, try_play, two};
 use super::*;
-use folkmoot_engine::world::CohortSpec;
+use folkmoot_engine::world::cohort;
 use folkmoot_parts::Chosen;
 
 /// What the first number is after each of two rounds, in which client c sends c + 1 more than it
@@ -64,7 +64,7 @@ fn with_too_few_updates_the_model_stays_as_it_is() {
         (vec![3.0, 3.0, 6.0], 1.0)
     );
     let world = World {
-        cohort: Box::new(CohortSpec::Size { n: 2, over_select: 2.0 }),
+        cohort: Box::new(cohort::Size { n: 2, over_select: 2.0 }),
         ..World::ideal()
     };
     let why = try_play(toy(9), trimmed, &world, Options::default())

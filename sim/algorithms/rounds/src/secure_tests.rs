@@ -2,7 +2,7 @@
 
 use super::tests::{everything, firsts, number, play, protocol, slow, toy, try_play};
 use super::*;
-use folkmoot_engine::world::{CohortSpec, DropoutSpec};
+use folkmoot_engine::world::{DropoutSpec, cohort};
 use folkmoot_parts::Value as _;
 
 fn secure(rounds: u32) -> Protocol {
@@ -68,7 +68,7 @@ fn masks_of_those_who_leave_are_recovered() {
             prob: 0.2,
             ..DropoutSpec::default()
         },
-        cohort: Box::new(CohortSpec::Size {
+        cohort: Box::new(cohort::Size {
             n: 12,
             over_select: 1.25,
         }),

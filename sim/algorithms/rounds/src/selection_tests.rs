@@ -6,7 +6,7 @@ use crate::private::{NoiseAt, Private};
 use folkmoot_draws::SimRng;
 use folkmoot_engine::ranks::Alone;
 use folkmoot_engine::run::{Observer, Outcome, Pause, Saved, run_among};
-use folkmoot_engine::world::{Candidates, CohortSpec, PowerOfChoice};
+use folkmoot_engine::world::{Candidates, PowerOfChoice, cohort};
 use folkmoot_metrics::{MessageRow, RoundRow};
 
 fn of_all(n: u32) -> World {
@@ -201,7 +201,7 @@ fn clients_that_do_not_exist_and_clients_selected_twice_are_named() {
 #[test]
 fn of_answers_that_come_together_some_are_drawn() {
     let world = World {
-        cohort: Box::new(CohortSpec::Size {
+        cohort: Box::new(cohort::Size {
             n: 10,
             over_select: 2.0,
         }),

@@ -4,7 +4,7 @@ use super::*;
 use folkmoot_draws::SimRng;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, Links};
-use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, availability, devices};
+use folkmoot_engine::world::{Dist, DropoutSpec, availability, cohort, devices};
 use folkmoot_learning::Init;
 use folkmoot_learning::Layout;
 use folkmoot_parts::Chosen;
@@ -326,7 +326,7 @@ fn means_are_weighted_by_samples_or_not() {
 #[test]
 fn one_update_is_the_new_model_and_none_leaves_the_old_one() {
     let one = World {
-        cohort: Box::new(CohortSpec::Size { n: 1, over_select: 1.0 }),
+        cohort: Box::new(cohort::Size { n: 1, over_select: 1.0 }),
         ..World::ideal()
     };
     let outcome = play(toy(50), protocol(1), &one);
@@ -410,7 +410,7 @@ fn a_late_update_is_counted_but_not_aggregated() {
 #[test]
 fn what_comes_first_counts_where_speeds_differ() {
     let world = World {
-        cohort: Box::new(CohortSpec::Size { n: 2, over_select: 3.0 }),
+        cohort: Box::new(cohort::Size { n: 2, over_select: 3.0 }),
         ..slow()
     };
     let outcome = play(toy(6), protocol(1), &world);
@@ -519,7 +519,7 @@ fn a_round_waits_for_extras_and_collects_them() {
 #[test]
 fn threads_windows_and_encoding_do_not_matter() {
     let world = || World {
-        cohort: Box::new(CohortSpec::Size {
+        cohort: Box::new(cohort::Size {
             n: 20,
             over_select: 1.5,
         }),

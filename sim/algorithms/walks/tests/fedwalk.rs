@@ -12,7 +12,7 @@ use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{LinkClass, Links};
-use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, devices};
+use folkmoot_engine::world::{Dist, DropoutSpec, cohort, devices};
 use folkmoot_graphs::{Dataset, Graph, Labels, Partition};
 use folkmoot_learning::skip_gram::SkipGram;
 use folkmoot_parts::Chosen;
@@ -387,7 +387,7 @@ fn rough_world() -> World {
             after_ms: Dist::Uniform { low: 0.0, high: 2000.0 },
         },
         deadline: Some(SimSpan::from_secs(3.0)),
-        cohort: Box::new(CohortSpec::Fraction {
+        cohort: Box::new(cohort::Fraction {
             share: 0.7,
             over_select: 1.0,
         }),

@@ -17,7 +17,7 @@ pub mod rate;
 pub mod tcp;
 
 pub use availability::{Affordable, Availability, Periodic, Presence, PresenceCursor};
-pub use cohort::{ClientSelection, CohortSpec};
+pub use cohort::ClientSelection;
 pub use devices::Devices;
 pub use dist::Dist;
 pub use dropout::DropoutSpec;
@@ -76,7 +76,7 @@ impl World {
             devices: Box::new(devices::Ideal {}),
             availability: Box::new(availability::Always {}),
             dropout: DropoutSpec::default(),
-            cohort: Box::new(CohortSpec::default()),
+            cohort: Box::new(cohort::All {}),
             deadline: None,
             horizon: SimSpan::FOREVER,
             stop: Stop::default(),

@@ -17,7 +17,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::Outcome;
 use folkmoot_engine::world::network::{AccessRates, Link, LinkClass, Links, Network, Verdict};
 use folkmoot_engine::world::{
-    Availability, CohortSpec, Dist, DropoutSpec, OutageSpec, Presence, PresenceCursor, availability, devices,
+    Availability, Dist, DropoutSpec, OutageSpec, Presence, PresenceCursor, availability, cohort, devices,
 };
 use folkmoot_privacy::{Mechanism, NoiseForm, PrivacyCost, ReleaseError};
 use serde::{Deserialize, Serialize};
@@ -290,7 +290,7 @@ fn rough_world(availability: impl Availability + 'static) -> World {
             prob: 0.1,
             after_ms: Dist::Uniform { low: 0.0, high: 300.0 },
         },
-        cohort: Box::new(CohortSpec::Fraction {
+        cohort: Box::new(cohort::Fraction {
             share: 0.6,
             over_select: 1.2,
         }),
@@ -434,7 +434,7 @@ fn every_fate_appears_and_every_row_balances() {
 #[test]
 fn in_the_ideal_world_every_token_comes_home() {
     let world = World {
-        cohort: Box::new(CohortSpec::Size {
+        cohort: Box::new(cohort::Size {
             n: 100,
             over_select: 1.0,
         }),
@@ -489,7 +489,7 @@ fn adding_a_client_leaves_the_others_draws_alone() {
         absence: Absence::GiveUp,
     };
     let world = World {
-        cohort: Box::new(CohortSpec::All),
+        cohort: Box::new(cohort::All {}),
         ..rough_world(availability::Bernoulli { online_prob: 0.8 })
     };
     let rows = |n: u32| play_with(&strategy, n, &world, Options::default()).tables.clients;

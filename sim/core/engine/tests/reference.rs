@@ -14,7 +14,7 @@ mod stops;
 use folkmoot_engine::prelude::{ClientId, NoData, Options, Party, RunError, SimSpan, SimTime, System, World};
 use folkmoot_engine::run::run_among;
 use folkmoot_engine::world::network::{LinkClass, Links};
-use folkmoot_engine::world::{CohortSpec, Dist, DropoutSpec, Framing, Sharing, SlowStart};
+use folkmoot_engine::world::{Dist, DropoutSpec, Framing, Sharing, SlowStart};
 use folkmoot_metrics::trace::{Event, What};
 use place::{Attendance, Place, easy, place};
 use plain::{Story, in_order};
@@ -463,7 +463,7 @@ fn another_client_changes_nothing_that_the_others_see() {
         ops_per_s: None,
         attendance: Attendance::OnOff,
         dropout: DropoutSpec::default(),
-        cohort: CohortSpec::All,
+        selects_half: false,
         horizon: SimSpan::FOREVER,
         header_bytes: 24,
     };

@@ -4,7 +4,7 @@ use super::known::Candidates;
 use crate::fault::StrategyError;
 use folkmoot_draws::{SimRng, draw_first, unit};
 use folkmoot_metrics::ClientId;
-use folkmoot_parts::{Rules, component};
+use folkmoot_parts::{Component, Rules, component};
 use folkmoot_privacy::Sampling;
 
 /// A way to select the clients of a round, as a card names it in `cohort`.
@@ -87,116 +87,180 @@ pub trait ClientSelection: Send + Sync {
     }
 }
 
-/// Selection without regard to what is known of clients.
-#[component]
+/// All clients.
+#[component(name = "All")]
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CohortSpec {
-    /// All clients.
-    #[default]
-    All,
-    /// A fixed number of clients, sampled without replacement.
-    Size {
-        /// Number of clients, at most `n_clients`.
-        #[component(required, at_least = 1)]
-        n: u32,
-        /// Over-selection: selects `n × over_select` clients; the round is complete with `n`
-        /// results.
-        #[component(default = 1.0, in = 1..=100)]
-        over_select: f64,
-    },
-    /// A fraction of the clients, sampled without replacement; at least one client.
-    Fraction {
-        /// Fraction of the clients.
-        #[component(required, above = 0, at_most = 1)]
-        share: f64,
-        /// Over-selection factor, as for `Size`.
-        #[component(default = 1.0, in = 1..=100)]
-        over_select: f64,
-    },
-    /// Poisson sampling: each client is selected independently, so a round may have no clients. The
-    /// round waits for all selected clients.
-    Poisson {
-        /// Probability that a client is selected.
-        #[component(required, above = 0, at_most = 1)]
-        rate: f64,
-    },
-}
+pub struct All {}
 
-impl ClientSelection for CohortSpec {
+impl ClientSelection for All {
     fn name(&self) -> &str {
-        match self {
-            CohortSpec::All => "All",
-            CohortSpec::Size { .. } => "Size",
-            CohortSpec::Fraction { .. } => "Fraction",
-            CohortSpec::Poisson { .. } => "Poisson",
-        }
+        Self::NAME
     }
 
-    /// Draws one index per client selected, or a coin per client.
-    fn select(&self, clients: &mut Candidates<'_>, mut rng: SimRng) -> Result<Vec<ClientId>, StrategyError> {
-        let n_clients = clients.n_clients;
-        let mut ids: Vec<ClientId> = (0..n_clients).map(ClientId).collect();
-        match *self {
-            CohortSpec::All => {}
-            CohortSpec::Poisson { rate } => ids.retain(|_| unit(&mut rng) < rate),
-            CohortSpec::Size { .. } | CohortSpec::Fraction { .. } => {
-                let asked = self.asked(n_clients) as usize;
-                draw_first(&mut rng, &mut ids, asked);
-                ids.truncate(asked);
-            }
-        }
-        Ok(ids)
+    fn select(&self, clients: &mut Candidates<'_>, _: SimRng) -> Result<Vec<ClientId>, StrategyError> {
+        Ok(all(clients))
     }
 
     fn asked(&self, n_clients: u32) -> u32 {
-        match *self {
-            CohortSpec::All | CohortSpec::Poisson { .. } => n_clients,
-            CohortSpec::Size { over_select, .. } | CohortSpec::Fraction { over_select, .. } => {
-                (f64::from(self.needed(n_clients)) * over_select)
-                    .ceil()
-                    .min(f64::from(n_clients)) as u32
-            }
-        }
-    }
-
-    fn needed(&self, n_clients: u32) -> u32 {
-        match *self {
-            CohortSpec::All | CohortSpec::Poisson { .. } => n_clients,
-            CohortSpec::Size { n, .. } => n.min(n_clients),
-            CohortSpec::Fraction { share, .. } => {
-                ((share * f64::from(n_clients)).round() as u32).clamp(1, n_clients.max(1))
-            }
-        }
-    }
-
-    fn mean_asked(&self, n_clients: u32) -> f64 {
-        match *self {
-            CohortSpec::Poisson { rate } => rate * f64::from(n_clients),
-            _ => f64::from(self.asked(n_clients)),
-        }
-    }
-
-    fn check_clients(&self, n_clients: u32, rules: &mut Rules) {
-        if let CohortSpec::Size { n, .. } = *self {
-            let rule = format!("must lie in 1..={n_clients} (n_clients), got {n}");
-            rules.require((1..=n_clients).contains(&n), "n", rule);
-        }
+        n_clients
     }
 
     fn sampling(&self) -> Option<Sampling> {
-        Some(match self {
-            CohortSpec::All | CohortSpec::Poisson { .. } => Sampling::Poisson,
-            CohortSpec::Size { .. } | CohortSpec::Fraction { .. } => Sampling::FixedSize,
-        })
+        Some(Sampling::Poisson)
     }
 
     fn suits_asynchrony(&self) -> bool {
-        !matches!(self, CohortSpec::Poisson { .. })
+        true
     }
 
     fn remembers(&self) -> bool {
         false
     }
+}
+
+/// A fixed number of clients, sampled without replacement.
+#[component(name = "Size")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size {
+    /// Number of clients, at most `n_clients`.
+    #[component(required, at_least = 1)]
+    pub n: u32,
+    /// Over-selection: selects `n × over_select` clients; the round is complete with `n`
+    /// results.
+    #[component(default = 1.0, in = 1..=100)]
+    pub over_select: f64,
+}
+
+impl ClientSelection for Size {
+    fn name(&self) -> &str {
+        Self::NAME
+    }
+
+    fn select(&self, clients: &mut Candidates<'_>, rng: SimRng) -> Result<Vec<ClientId>, StrategyError> {
+        Ok(sampled(clients, self.asked(clients.n_clients), rng))
+    }
+
+    fn asked(&self, n_clients: u32) -> u32 {
+        over_selected(self.needed(n_clients), self.over_select, n_clients)
+    }
+
+    fn needed(&self, n_clients: u32) -> u32 {
+        self.n.min(n_clients)
+    }
+
+    fn check_clients(&self, n_clients: u32, rules: &mut Rules) {
+        let rule = format!("must lie in 1..={n_clients} (n_clients), got {}", self.n);
+        rules.require((1..=n_clients).contains(&self.n), "n", rule);
+    }
+
+    fn sampling(&self) -> Option<Sampling> {
+        Some(Sampling::FixedSize)
+    }
+
+    fn suits_asynchrony(&self) -> bool {
+        true
+    }
+
+    fn remembers(&self) -> bool {
+        false
+    }
+}
+
+/// A fraction of the clients, sampled without replacement; at least one client.
+#[component(name = "Fraction")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fraction {
+    /// Fraction of the clients.
+    #[component(required, above = 0, at_most = 1)]
+    pub share: f64,
+    /// Over-selection factor, as for `Size`.
+    #[component(default = 1.0, in = 1..=100)]
+    pub over_select: f64,
+}
+
+impl ClientSelection for Fraction {
+    fn name(&self) -> &str {
+        Self::NAME
+    }
+
+    fn select(&self, clients: &mut Candidates<'_>, rng: SimRng) -> Result<Vec<ClientId>, StrategyError> {
+        Ok(sampled(clients, self.asked(clients.n_clients), rng))
+    }
+
+    fn asked(&self, n_clients: u32) -> u32 {
+        over_selected(self.needed(n_clients), self.over_select, n_clients)
+    }
+
+    fn needed(&self, n_clients: u32) -> u32 {
+        ((self.share * f64::from(n_clients)).round() as u32).clamp(1, n_clients.max(1))
+    }
+
+    fn sampling(&self) -> Option<Sampling> {
+        Some(Sampling::FixedSize)
+    }
+
+    fn suits_asynchrony(&self) -> bool {
+        true
+    }
+
+    fn remembers(&self) -> bool {
+        false
+    }
+}
+
+/// Poisson sampling: each client is selected independently, so a round may have no clients. The
+/// round waits for all selected clients.
+#[component(name = "Poisson")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Poisson {
+    /// Probability that a client is selected.
+    #[component(required, above = 0, at_most = 1)]
+    pub rate: f64,
+}
+
+impl ClientSelection for Poisson {
+    fn name(&self) -> &str {
+        Self::NAME
+    }
+
+    /// Draws one number per client.
+    fn select(&self, clients: &mut Candidates<'_>, mut rng: SimRng) -> Result<Vec<ClientId>, StrategyError> {
+        let mut ids = all(clients);
+        ids.retain(|_| unit(&mut rng) < self.rate);
+        Ok(ids)
+    }
+
+    fn asked(&self, n_clients: u32) -> u32 {
+        n_clients
+    }
+
+    fn mean_asked(&self, n_clients: u32) -> f64 {
+        self.rate * f64::from(n_clients)
+    }
+
+    fn sampling(&self) -> Option<Sampling> {
+        Some(Sampling::Poisson)
+    }
+
+    fn remembers(&self) -> bool {
+        false
+    }
+}
+
+fn all(clients: &Candidates<'_>) -> Vec<ClientId> {
+    (0..clients.n_clients).map(ClientId).collect()
+}
+
+/// `n` clients without replacement; draws one index for each.
+fn sampled(clients: &Candidates<'_>, n: u32, mut rng: SimRng) -> Vec<ClientId> {
+    let mut ids = all(clients);
+    draw_first(&mut rng, &mut ids, n as usize);
+    ids.truncate(n as usize);
+    ids
+}
+
+fn over_selected(needed: u32, factor: f64, n_clients: u32) -> u32 {
+    (f64::from(needed) * factor).ceil().min(f64::from(n_clients)) as u32
 }
 
 #[cfg(test)]
@@ -205,7 +269,7 @@ mod tests {
     use folkmoot_draws::Streams;
     use folkmoot_metrics::Round;
 
-    fn sample(spec: CohortSpec, n_clients: u32, round: u32) -> Vec<ClientId> {
+    fn sample(spec: impl ClientSelection, n_clients: u32, round: u32) -> Vec<ClientId> {
         Candidates::of_none(n_clients, Round(round))
             .select(&spec, Streams::new(1))
             .unwrap()
@@ -213,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_cohort_has_no_repeats_and_the_asked_size() {
-        let spec = CohortSpec::Size {
+        let spec = Size {
             n: 10,
             over_select: 1.3,
         };
@@ -224,7 +288,7 @@ mod tests {
         assert_eq!(spec.needed(50), 10);
         assert_eq!(
             sample(
-                CohortSpec::Fraction {
+                Fraction {
                     share: 0.001,
                     over_select: 1.0
                 },
@@ -240,7 +304,7 @@ mod tests {
     /// errors.
     #[test]
     fn coins_draw_cohorts_of_every_size() {
-        let spec = CohortSpec::Poisson { rate: 0.2 };
+        let spec = Poisson { rate: 0.2 };
         let sizes: Vec<f64> = (0..4000).map(|round| sample(spec, 10, round).len() as f64).collect();
         let mean = sizes.iter().sum::<f64>() / 4000.0;
         let variance = sizes.iter().map(|n| (n - mean) * (n - mean)).sum::<f64>() / 4000.0;
@@ -250,18 +314,19 @@ mod tests {
         );
         assert!((variance - 1.6).abs() < 0.2, "{variance}");
         assert!(sizes.contains(&0.0));
-        let all = CohortSpec::Poisson { rate: 1.0 };
+        let all = Poisson { rate: 1.0 };
         assert_eq!(sample(all, 10, 0).len(), 10);
     }
 
     #[test]
     fn a_cohort_is_no_larger_than_the_population() {
-        let broken = |spec: CohortSpec| {
+        let broken = |spec: &dyn ClientSelection| {
             let mut rules = Rules::default();
             spec.check_clients(9, &mut rules);
             rules.into_broken().len()
         };
-        let size = |n| CohortSpec::Size { n, over_select: 1.0 };
-        assert_eq!([size(9), size(10), CohortSpec::All].map(broken), [0, 1, 0]);
+        let size = |n| Size { n, over_select: 1.0 };
+        let all: [&dyn ClientSelection; 3] = [&size(9), &size(10), &All {}];
+        assert_eq!(all.map(broken), [0, 1, 0]);
     }
 }

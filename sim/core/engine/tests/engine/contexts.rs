@@ -3,6 +3,7 @@
 
 use super::*;
 use folkmoot_engine::run::Observer;
+use folkmoot_engine::world::ClientSelection;
 use folkmoot_metrics::{MessageRow, RoundRow};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -175,7 +176,7 @@ impl Evaluator<Notary> for Reads {
     }
 }
 
-fn notarise(cohort: CohortSpec) -> (Book, Outcome) {
+fn notarise(cohort: impl ClientSelection + 'static) -> (Book, Outcome) {
     notarise_in(&World {
         cohort: Box::new(cohort),
         ..World::ideal()
@@ -197,7 +198,7 @@ fn notarise_in(world: &World) -> (Book, Outcome) {
 /// one stopped.
 #[test]
 fn the_releases_of_an_event_go_on_in_the_stream_of_their_purpose() {
-    let (book, _) = notarise(CohortSpec::All);
+    let (book, _) = notarise(cohort::All {});
     let rounds: Vec<u32> = book.told.iter().map(|(.., round)| *round).collect();
     assert_eq!(rounds, [[0; 6], [1; 6], [2; 6]].concat());
     for (client, released, round) in &book.told {
@@ -220,7 +221,7 @@ fn the_releases_of_an_event_go_on_in_the_stream_of_their_purpose() {
 
 #[test]
 fn what_is_kept_is_charged_once_by_each_client_and_mechanism() {
-    let (_, outcome) = notarise(CohortSpec::All);
+    let (_, outcome) = notarise(cohort::All {});
     let releases: Vec<(u64, f64)> = outcome
         .tables
         .privacy
@@ -296,7 +297,7 @@ fn absence_is_told_by_round() {
 
 #[test]
 fn a_server_asks_more_clients_than_it_needs() {
-    let spec = CohortSpec::Size { n: 3, over_select: 1.5 };
+    let spec = cohort::Size { n: 3, over_select: 1.5 };
     let (book, outcome) = notarise(spec);
     assert_eq!(book.sizes, [(5, 3, 5); 3]);
     assert_eq!(outcome.ledger.total().sent, 2 * 15);

@@ -152,7 +152,7 @@ fn regions_that_fail_too_often_to_be_followed_are_refused_where_the_run_gets_the
     let world = |horizon| World {
         network: Box::new(links),
         availability: Box::new(availability),
-        cohort: Box::new(CohortSpec::Size { n: 1, over_select: 1.0 }),
+        cohort: Box::new(cohort::Size { n: 1, over_select: 1.0 }),
         horizon,
         ..World::ideal()
     };

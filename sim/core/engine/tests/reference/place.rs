@@ -5,7 +5,7 @@ use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::World;
 use folkmoot_engine::world::network::{self, AccessRates, Link, LinkClass, Links, Network, Verdict};
 use folkmoot_engine::world::outages::{OutageSpec, RegionBy};
-use folkmoot_engine::world::{Availability, CohortSpec, Dist, DropoutSpec, Presence, PresenceCursor};
+use folkmoot_engine::world::{Availability, Dist, DropoutSpec, Presence, PresenceCursor, cohort};
 use folkmoot_engine::world::{Log, Rate, Replay};
 use folkmoot_engine::world::{availability, devices};
 use folkmoot_metrics::{Bytes, ClientId, Party, Round, SimSpan, SimTime};
@@ -23,7 +23,8 @@ pub(crate) struct Place {
     pub(crate) has_outages: bool,
     pub(crate) attendance: Attendance,
     pub(crate) dropout: DropoutSpec,
-    pub(crate) cohort: CohortSpec,
+    /// Whether half of the clients are selected for a round, and not all.
+    pub(crate) selects_half: bool,
     pub(crate) horizon: SimSpan,
     pub(crate) header_bytes: u32,
 }
@@ -104,7 +105,7 @@ pub(crate) fn easy() -> Place {
         has_outages: false,
         attendance: Attendance::Always,
         dropout: DropoutSpec::default(),
-        cohort: CohortSpec::All,
+        selects_half: false,
         horizon: SimSpan::FOREVER,
         header_bytes: 0,
     }
@@ -161,7 +162,13 @@ impl Place {
             },
             availability: self.outages().over(availability, 4),
             dropout: self.dropout,
-            cohort: Box::new(self.cohort),
+            cohort: match self.selects_half {
+                true => Box::new(cohort::Fraction {
+                    share: 0.5,
+                    over_select: 1.0,
+                }),
+                false => Box::new(cohort::All {}),
+            },
             deadline: None,
             // A message that is cut off by an absence begins anew, for ever where clients never
             // stay for as long as it takes.
@@ -224,13 +231,7 @@ pub(crate) fn place() -> impl Strategy<Value = Place> {
         2 => Just(DropoutSpec { prob: 0.0, after_ms: Dist::Constant(0.0) }),
         1 => (0u32..4).prop_map(|ms| DropoutSpec { prob: 0.3, after_ms: Dist::Constant(ms.into()) }),
     ];
-    let cohort = prop_oneof![
-        Just(CohortSpec::All),
-        Just(CohortSpec::Fraction {
-            share: 0.5,
-            over_select: 1.0
-        })
-    ];
+    let selects_half = prop_oneof![Just(false), Just(true)];
     let horizon = prop_oneof![3 => Just(SimSpan::FOREVER), 1 => (1u64..30).prop_map(|ms| SimSpan(ms * 1_000_000))];
     let header_bytes = prop_oneof![Just(0), Just(24)];
     let faults = prop_oneof![4 => Just((false, false)), 1 => Just((true, false)), 1 => Just((false, true))];
@@ -239,22 +240,24 @@ pub(crate) fn place() -> impl Strategy<Value = Place> {
         ops_per_s,
         attendance,
         dropout,
-        cohort,
+        selects_half,
         horizon,
         header_bytes,
         faults,
     )
         .prop_map(
-            |(links, ops_per_s, attendance, dropout, cohort, horizon, header_bytes, (stutters, has_outages))| Place {
-                links,
-                ops_per_s,
-                stutters,
-                has_outages,
-                attendance,
-                dropout,
-                cohort,
-                horizon,
-                header_bytes,
+            |(links, ops_per_s, attendance, dropout, selects_half, horizon, header_bytes, (stutters, has_outages))| {
+                Place {
+                    links,
+                    ops_per_s,
+                    stutters,
+                    has_outages,
+                    attendance,
+                    dropout,
+                    selects_half,
+                    horizon,
+                    header_bytes,
+                }
             },
         )
 }
