@@ -299,7 +299,12 @@ fn fused_distances_are_those_of_the_runs_own_inputs() {
 /// is given.
 #[test]
 fn changes_that_no_graph_can_bear_have_no_mean() {
-    let dataset = load(&ron::from_str("DcSbm(n_nodes: 30, n_classes: 2, mean_degree: 4.0)").unwrap());
+    let dataset = load(&datasets::DcSbm {
+        n_nodes: 30,
+        n_classes: 2,
+        mean_degree: 4.0,
+        ..Default::default()
+    });
     let params = Params {
         split: Split::All,
         evaluation: Evaluation {
@@ -379,8 +384,13 @@ fn embeddings_of_clients_that_left_stay() {
 /// Neighbourhoods of one graph: a client each, with the class of its centre, clustered and mapped.
 #[test]
 fn neighbourhoods_are_clustered_by_their_centres_classes() {
-    let spec = "DcSbm(n_nodes: 200, n_classes: 3, mean_degree: 4.0, assortativity: 0.8)";
-    let dataset = load(&ron::from_str(spec).unwrap());
+    let dataset = load(&datasets::DcSbm {
+        n_nodes: 200,
+        n_classes: 3,
+        mean_degree: 4.0,
+        assortativity: 0.8,
+        ..Default::default()
+    });
     let spec = partition::KHop {
         hops: 1,
         centres: Centres::Sample(30),

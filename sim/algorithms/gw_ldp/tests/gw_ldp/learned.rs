@@ -6,7 +6,7 @@ use folkmoot_classifiers::classifier::{Inputs, Split};
 use folkmoot_draws::{Purpose, Rng, Streams};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::run::{Options, Outcome};
-use folkmoot_graphs::{Centres, Dataset, Features, SparseRows, Splits, partition};
+use folkmoot_graphs::{Centres, Dataset, Features, SparseRows, Splits, datasets, partition};
 use folkmoot_gw_ldp::Params;
 use folkmoot_scenarios::algorithm::{Algorithm, Source};
 use std::sync::Arc;
@@ -20,8 +20,14 @@ const WORDS: u32 = 600;
 /// Four classes whose nodes cite their own class and have a few words of many, a third of them of
 /// their class's own.
 fn citations() -> Arc<Dataset> {
-    let graph = "DcSbm(n_nodes: 400, n_classes: 4, mean_degree: 4.0, assortativity: 0.8)";
-    let mut dataset = Arc::unwrap_or_clone(load(&ron::from_str(graph).unwrap()));
+    let graph = datasets::DcSbm {
+        n_nodes: 400,
+        n_classes: 4,
+        mean_degree: 4.0,
+        assortativity: 0.8,
+        ..Default::default()
+    };
+    let mut dataset = Arc::unwrap_or_clone(load(&graph));
     let mut rng = Streams::new(7).global(Purpose(*b"test-wrd"));
     let labels = dataset.node_labels.clone().unwrap();
     let rows: Vec<Vec<(u32, f32)>> = (0..NODES as u32)
