@@ -66,8 +66,8 @@ impl<G: Generator> DataSource for G {
         true
     }
 
-    /// Of what is held as they are drawn: of a node and its features, and of an edge as a pair of
-    /// nodes, in both lists of neighbours and while it is sorted.
+    /// The sum over nodes with their features and over edges. An edge counts as a pair of nodes, in
+    /// both lists of neighbours and during sorting.
     fn n_bytes(&self) -> Option<u64> {
         let of_node = 32.0 + 4.0 * f64::from(self.n_features()) + 16.0 * self.mean_degree();
         Some((self.n_nodes() as f64 * of_node) as u64)

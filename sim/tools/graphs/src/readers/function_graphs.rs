@@ -132,7 +132,7 @@ impl DataSource for FunctionGraphs {
         false
     }
 
-    /// Reads the narrowest folder at hand that has all graphs of these sizes.
+    /// Reads the narrowest folder found that has all graphs of these sizes.
     fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
         checked(self)?;
         let n_nodes = self.n_nodes;
