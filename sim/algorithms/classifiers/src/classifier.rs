@@ -106,6 +106,8 @@ pub struct Facts {
     #[serde(skip)]
     pub(crate) inputs: Inputs,
     #[serde(skip)]
+    pub(crate) inputs_reveal_edges: bool,
+    #[serde(skip)]
     scale: Scale,
     #[serde(skip)]
     target: Target,
@@ -134,6 +136,7 @@ impl Facts {
             task,
             targets: TargetScale::of_training(task, split, source)?.into(),
             inputs,
+            inputs_reveal_edges: inputs.reveal_edges(dataset),
             scale: Scale::Raw,
             target: Target::Classes,
         })

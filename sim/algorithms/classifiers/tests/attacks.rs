@@ -348,8 +348,12 @@ fn clients_are_linked_by_what_they_train_on() {
 
 /// Why a run is refused.
 fn refused(params: &Params) -> String {
+    refused_on(Dataset::clone(&nodes(true)), params)
+}
+
+fn refused_on(dataset: Dataset, params: &Params) -> String {
     let mut rng = Streams::new(1).global(Purpose(*b"partitn "));
-    let dataset = nodes(true);
+    let dataset = Arc::new(dataset);
     let partition = partition::Iid { n_clients: 2 }.divide(&dataset, &mut rng).unwrap();
     let partition = Arc::new(partition);
     let job = job(&dataset, &partition, 1);

@@ -3,7 +3,7 @@
 
 use super::options::NodeOrder;
 use super::{Params, Setting};
-use folkmoot_classifiers::classifier::{Brought, Inputs, Split, starts};
+use folkmoot_classifiers::classifier::{Brought, Split, starts};
 use folkmoot_draws::shuffle;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, TaskLabels};
@@ -26,9 +26,9 @@ pub struct Facts {
     pub n_features: u32,
     /// Classes, or yes-or-no questions.
     pub n_outputs: u32,
-    /// Numbers of those that a node brings that are made of edges, as its degree is: what noise on
-    /// edges does not hide.
-    pub n_structural: u32,
+    /// Whether features of a node are computed from edges, as its degree is: noise on edges does
+    /// not hide them.
+    pub inputs_reveal_edges: bool,
 }
 
 impl Facts {
@@ -43,16 +43,7 @@ impl Facts {
             n_clients: source.n_clients(),
             n_outputs: labels(dataset)?.n_outputs() as u32,
             n_features,
-            n_structural: match inputs {
-                Inputs::Features => dataset
-                    .structural_columns
-                    .iter()
-                    .map(|range| range.end - range.start)
-                    .sum(),
-                // What all are divided by is made of edges if some of them are.
-                Inputs::RowNormalised if !dataset.structural_columns.is_empty() => n_features,
-                _ => 0,
-            },
+            inputs_reveal_edges: inputs.reveal_edges(dataset),
         })
     }
 }

@@ -133,7 +133,7 @@ impl Fgcl {
             optimiser: params.training.plain().build(),
             noise: Noise::new(&params),
             is_contrastive: params.setting.is_contrastive(),
-            tells_edges: !epsilons.is_empty() && facts.n_structural > 0,
+            tells_edges: !epsilons.is_empty() && facts.inputs_reveal_edges,
             params,
         }
     }

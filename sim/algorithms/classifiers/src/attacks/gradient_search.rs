@@ -3,7 +3,7 @@
 use super::gradient_inversion::gradient;
 use super::numbers::median;
 use super::{Attack, Target};
-use crate::classifier::{Classifier, Facts, Held, Scene};
+use crate::classifier::{Classifier, Facts, Held, Inputs, Scene};
 use folkmoot_draws::normal;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Adam, Moments, Optimiser};
@@ -106,12 +106,12 @@ impl Attack for GradientSearch {
         1
     }
 
-    fn suits(&self, classifier: &Classifier, _: &Facts) -> Result<(), StrategyError> {
-        match classifier.reads_features() {
-            true => Ok(()),
-            false => {
-                let why = "GradientSearch knows the graphs, and here what nodes bring follows from these, or some of it; leave it out, or choose a data set with \
-                           features and inputs: Features";
+    fn suits(&self, _: &Classifier, facts: &Facts) -> Result<(), StrategyError> {
+        match facts.inputs_reveal_edges || facts.inputs == Inputs::Constant {
+            false => Ok(()),
+            true => {
+                let why = "GradientSearch knows the graphs, and here node features are computed from these, or some of them; leave it out, or choose a data set with \
+                           features and inputs: Intrinsic";
                 Err(StrategyError(why.to_owned()))
             }
         }

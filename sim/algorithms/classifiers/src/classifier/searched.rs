@@ -1,8 +1,8 @@
 //! The gradient of a guess of what a client trains on, for whoever searches for one that has the
 //! gradient of an update.
 
+use super::Classifier;
 use super::data::{Part, Shard, View};
-use super::{Classifier, Inputs};
 use folkmoot_learning::Tape;
 
 /// What a client's training looks at: its graphs, and which rows of logits count.
@@ -22,14 +22,6 @@ pub(crate) struct Gradients {
 }
 
 impl Classifier {
-    /// Whether nothing of what nodes bring follows from the graph.
-    pub(crate) fn reads_features(&self) -> bool {
-        !matches!(
-            self.inputs,
-            Inputs::Degree { .. } | Inputs::Constant | Inputs::Structured { .. }
-        )
-    }
-
     /// What training on a shard looks at.
     pub(crate) fn scene<'a>(&'a self, shard: &'a Shard) -> Scene<'a> {
         let view = shard.view(Part::Train);

@@ -2,6 +2,7 @@
 
 use super::graph_layers::GraphLayers;
 use super::loss::Loss;
+use folkmoot_graphs::Dataset;
 use folkmoot_learning::layers::Readout;
 use folkmoot_learning::{Adam, Decay, Optimiser, Sgd};
 use folkmoot_parts::{Broken, Chosen, Rules, component};
@@ -105,6 +106,19 @@ impl Inputs {
         match self {
             Inputs::Structured { walks, degrees } => walks as usize + degrees as usize,
             _ => 0,
+        }
+    }
+
+    /// Whether features of a node are computed from edges, as its degree is: who knows the graph
+    /// knows them, and noise on edges does not hide them.
+    pub fn reveal_edges(self, dataset: &Dataset) -> bool {
+        match self.resolved(dataset.features.is_some()) {
+            Inputs::Degree { .. } | Inputs::Structured { .. } => true,
+            Inputs::Constant | Inputs::Intrinsic => false,
+            // A row is divided by all of its columns.
+            Inputs::Features | Inputs::RowNormalised | Inputs::FeaturesOrDegree { .. } => {
+                !dataset.structural_columns.is_empty()
+            }
         }
     }
 

@@ -78,5 +78,12 @@ fn whoever_knows_the_graph_has_nothing_to_search_where_all_follows_from_it() {
     let mut params = searched(search(), (ONE_ITEM, 0.1), Model::default(), Secure::Off);
     params.inputs = Inputs::Degree { most: 4 };
     let why = refused(&params);
-    assert!(why.contains("attacks.0") && why.contains("inputs: Features"), "{why}");
+    assert!(why.contains("attacks.0") && why.contains("inputs: Intrinsic"), "{why}");
+    // Some columns of the data set may be computed from edges, too.
+    params.inputs = Inputs::Features;
+    let mut structural = Dataset::clone(&nodes(true));
+    structural.structural_columns.push(0..1);
+    assert_eq!(refused_on(structural.clone(), &params), why);
+    params.inputs = Inputs::Intrinsic;
+    play(&Arc::new(structural), &params, 1);
 }
