@@ -177,7 +177,7 @@ fn a_card_is_shown_without_its_data() {
     let shown = temp.run(&["show", "fed-avg/cuts-cora", "--resolved"]);
     assert_eq!(shown.code, Some(0), "{shown:#?}");
     assert!(
-        shown.stderr.contains("warning: nothing is said of the card's data"),
+        shown.stderr.contains("warning: the card's data cannot be described"),
         "{shown:#?}"
     );
     temp.write("c.ron", &shown.stdout);

@@ -1,6 +1,6 @@
 //! `folkmoot data describe`: a data set in numbers, and as a picture.
 
-use crate::support::TempDir;
+use crate::support::{TINY, TempDir};
 
 #[test]
 fn a_described_set_has_its_numbers_and_its_picture() {
@@ -64,4 +64,35 @@ fn a_set_of_graphs_has_sizes_and_a_drawn_one_its_seed() {
     );
     assert_eq!(describe("1"), json);
     assert_ne!(describe("2")["fingerprint"], json["fingerprint"]);
+}
+
+#[test]
+fn shown_data_are_those_that_a_run_of_the_card_finds() {
+    let temp = TempDir::new();
+    temp.write("x.txt", "0 1\n1 2\n");
+    let edges = "dataset=EdgeList(edges: \"x.txt\")";
+    // A card that comes with the program has no folder of its own.
+    let shown = temp.run(&["show", TINY, "--resolved", "--set", edges]);
+    assert!(
+        shown.stderr.contains("the card's data cannot be described"),
+        "{shown:#?}"
+    );
+    temp.write("own.ron", temp.run(&["show", TINY]).done());
+    let shown = temp.run(&["show", "own.ron", "--resolved", "--set", edges]).done();
+    assert!(shown.contains("// nodes"), "{shown}");
+}
+
+#[test]
+fn options_of_show_that_do_not_apply_are_refused() {
+    let temp = TempDir::new();
+    for (what, option) in [
+        ("Karate", ["--set", "seed=2"].as_slice()),
+        ("Karate", &["--resolved"]),
+        (TINY, &["--baseline", "x"]),
+    ] {
+        let args = [&["show", what], option].concat();
+        temp.run(&args).refused(&[option[0], "leave", what]);
+    }
+    temp.run(&["show", TINY, "--set", "rounds=3"])
+        .refused(&["help:", "strategy.protocol.rounds=3"]);
 }

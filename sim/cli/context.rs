@@ -336,7 +336,7 @@ pub(crate) fn draw(program: &Program, dir: &Path, threads: Option<u16>, quiet: b
         ))
     })?;
     if files.is_empty() && !quiet {
-        crate::output::warn("nothing to draw");
+        crate::output::warn("warning: nothing to draw");
     }
     Ok(files.len())
 }
@@ -346,7 +346,8 @@ pub(crate) fn warn_of_unknown_figures(program: &Program, dir: &Path) -> Result<(
     for name in folkmoot_plots::unknown_figures(dir, program.registry.figures())? {
         let dir = quoted(&dir.to_string_lossy());
         crate::output::warn(&format!(
-            "warning: figures: there is none called {name:?} here; folkmoot plot {dir} --all draws all there are"
+            "warning: figures: there is none called {name:?} here; {} plot {dir} --all draws all there are",
+            program.name
         ));
     }
     Ok(())

@@ -128,7 +128,7 @@ fn of_card(program: &Program, name: &str) -> Option<String> {
     let n_runs = n_runs(program, &scenario);
     let needs = match files_of(&program.registry, &scenario) {
         None => "no files".to_owned(),
-        Some(_) => format!("the files of {}", scenario.dataset_text()),
+        Some(files) => format!("the files of {}", files.split('(').next().unwrap_or(files)),
     };
     let cost = program.registry.cost(name);
     let cost = cost.map_or(String::new(), |cost| {

@@ -5,6 +5,7 @@ use crate::context::{self, Program};
 use crate::exit::Exit;
 use crate::output::{print, print_bytes, warn};
 use crate::{sweep_table, text};
+use folkmoot_graphs::DataDirs;
 use folkmoot_metrics::run_dir::MANIFEST;
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{RunDir, SweepDir};
@@ -17,13 +18,26 @@ use std::path::Path;
 
 pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
     let path = Path::new(&args.what);
+    let is_card = path.is_file() || program.registry.cards().iter().any(|(name, _)| *name == args.what);
+    let is_sweep = path.join(SWEEP).is_file();
+    let options = [
+        ("--set", !args.set.is_empty(), is_card, "a card"),
+        ("--resolved", args.resolved, is_card, "a card"),
+        ("--baseline", args.baseline.is_some(), is_sweep, "a sweep directory"),
+    ];
+    if let Some((option, _, _, of)) = options.iter().find(|(_, given, applies, _)| *given && !applies) {
+        return Err(Exit::usage(format!(
+            "error: {option} is for {of}, and {} is none\nhelp: leave {option} out",
+            args.what
+        )));
+    }
     if path.is_dir() {
         return print(&show_dir(program, path, args.baseline.as_deref())?);
     }
-    if path.is_file() || program.registry.cards().iter().any(|(name, _)| *name == args.what) {
-        return show_card(program, args);
+    match is_card {
+        true => show_card(program, args),
+        false => show_dataset(program, args),
     }
-    show_dataset(program, args)
 }
 
 pub(crate) fn show_dir(program: &Program, dir: &Path, baseline: Option<&str>) -> Result<String, Exit> {
@@ -60,32 +74,29 @@ pub(crate) fn show_dir(program: &Program, dir: &Path, baseline: Option<&str>) ->
 
 fn show_card(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
     let (name, source) = context::source(program, &args.what, &args.set, None)?;
-    let scenario = check(&name, &source, &program.registry)?;
+    let scenario = check(&name, &source, &program.registry)
+        .map_err(|problems| context::with_paths(program, problems, &args.what, &args.set))?;
     if !args.resolved {
         return print_bytes(source.text().as_bytes());
     }
     let card = scenario.shown(&program.registry)?;
-    match describe_data(args, &scenario) {
-        // In comments, so that what is printed is a card.
+    match describe_data(&scenario, &context::card_dirs(&args.data, &args.what)) {
+        // As comments, so that the output is still a card.
         Ok(table) => {
             let lines: Vec<String> = table.lines().map(|line| format!("// {line}")).collect();
             print(&format!("{}\n{}", card.trim_end(), lines.join("\n")))
         }
         Err(failure) => {
             print(&card)?;
-            warn(&format!("warning: nothing is said of the card's data: {failure}"));
+            warn(&format!("warning: the card's data cannot be described: {failure}"));
             Ok(())
         }
     }
 }
 
 /// What the card's data come to, and how they are shared out.
-fn describe_data(args: &ShowArgs, scenario: &Scenario) -> Result<String, Failure> {
-    let dirs = match Path::new(&args.what).is_file() {
-        true => context::card_dirs(&args.data, &args.what),
-        false => context::here_dirs(&args.data),
-    };
-    let loaded = load(scenario, &dirs, &Cache::default(), &mut ())?;
+fn describe_data(scenario: &Scenario, dirs: &DataDirs) -> Result<String, Failure> {
+    let loaded = load(scenario, dirs, &Cache::default(), &mut ())?;
     let mut rows: Vec<Vec<String>> = loaded
         .dataset
         .describe()
@@ -122,7 +133,7 @@ fn show_dataset(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
         Ok(scenario) => {
             let command = format!("{} show {}", program.name, context::quoted(&args.what));
             let failed = |failure| Exit::failure(&failure, &command);
-            print(&describe_data(args, &scenario).map_err(failed)?)
+            print(&describe_data(&scenario, &context::here_dirs(&args.data)).map_err(failed)?)
         }
         // The name is right, so the fault is in what stands in its brackets.
         Err(problems) if is_known(program, &args.what) => Err(problems.into()),

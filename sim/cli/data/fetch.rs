@@ -39,10 +39,12 @@ pub(crate) fn fetch(program: &Program, args: &FetchArgs) -> Result<(), Exit> {
     let folder = dirs.iter().next().map_or(Path::new("data"), |(_, dir)| dir);
     let host = Host::new(args)?;
     let mut pickled = Vec::new();
-    for set in wanted {
-        let repeat = |exit: Exit| exit.followed(&format!("  repeat with: {}", command(program, args, &[set])));
+    for (at, set) in wanted.iter().enumerate() {
+        // Pickles that are there already are checked again, and their conversion is said then.
+        let left: Vec<&Set> = pickled.iter().chain(&wanted[at..]).copied().collect();
+        let repeat = |exit: Exit| exit.followed(&format!("  repeat with: {}", command(program, args, &left)));
         if !one(program, &host, set, folder).map_err(repeat)? {
-            pickled.push(set);
+            pickled.push(*set);
         }
     }
     match pickled.is_empty() {
