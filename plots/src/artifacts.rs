@@ -64,7 +64,7 @@ fn titled(what: &str, metric: &str, arm: &str) -> String {
 
 /// The figures of one run.
 pub(crate) fn of_run(run: &RunDir) -> Result<Vec<Figure>, ReadError> {
-    let (maps, matrices) = (maps(run, "")?, matrices(run, "")?);
+    let (maps, matrices) = (maps(run)?, matrices(run, "")?);
     let changes = changes(run)?;
     let links = links(run)?;
     let figure = |name: &str, title: &str, panels: Vec<Panel>| {
@@ -102,11 +102,11 @@ pub(crate) fn of_arms(arms: &[(String, RunDir)]) -> Result<[Vec<Panel>; 2], Read
     Ok([all_maps, all_matrices])
 }
 
-fn maps(run: &RunDir, arm: &str) -> Result<Vec<Panel>, ReadError> {
+fn maps(run: &RunDir) -> Result<Vec<Panel>, ReadError> {
     let mut panels = Vec::new();
     for name in &run.artifacts {
         if let Some(metric) = suffix(name, "map", ".csv") {
-            panels.extend(map(run, name, metric, arm)?);
+            panels.extend(map(run, name, metric, "")?);
         }
     }
     Ok(panels)
@@ -221,8 +221,7 @@ fn linked(text: &str) -> Option<Heat> {
     })
 }
 
-/// A panel for each column of numbers: the share of graphs that moved at most so far, for each
-/// thing lost.
+/// The empirical distribution of each column of distances, a curve for each kind of removal.
 fn changes(run: &RunDir) -> Result<Vec<Panel>, ReadError> {
     if !run.artifacts.iter().any(|name| name == "changes.csv") {
         return Ok(Vec::new());
@@ -256,7 +255,7 @@ fn changes(run: &RunDir) -> Result<Vec<Panel>, ReadError> {
                 },
                 y: Axis {
                     log_beyond: None,
-                    ..Axis::amount("Changes that move a graph at most so far", Unit::Share)
+                    ..Axis::amount("Fraction of changes at or below this distance", Unit::Share)
                 },
                 series: series.collect(),
             }))

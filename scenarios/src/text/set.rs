@@ -153,7 +153,7 @@ fn splice(source: &Source, tree: &Tree, label: &str, parts: &[String], value: &s
                 .ok_or_else(|| no_such_place(tree, text, node, parts, end.depth))?
         }
     };
-    if text.len() + new.len() > MAX_CARD_BYTES {
+    if text.len() - span.of(text).len() + new.len() > MAX_CARD_BYTES {
         return Err("makes the card larger than 1 MiB, the most it may have".to_owned());
     }
     Ok(source.spliced(span, &new, label))

@@ -2,8 +2,8 @@
 
 use super::message::{Extra, NOTHING, Order};
 use super::secure::RANGE;
-use super::server::{EMPTY, REFUSED};
 use super::{COUNTERS, Client, Exchange, Memory, NoiseAt, Rounds, Secure, Seen, SidePayload, Trainer, WEIGHTS};
+use super::{EMPTY, REFUSED};
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::PrivacyRow;
 use folkmoot_metrics::artifacts::{ArtifactTable, FLOAT, WHOLE};

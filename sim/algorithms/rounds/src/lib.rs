@@ -135,13 +135,19 @@ use folkmoot_scenarios::axis::DuplicateName;
 use folkmoot_scenarios::registry::Registry;
 use message::{Down, Peer, Up};
 
-/// The counters of every strategy that trains in rounds.
-pub const COUNTERS: &[&str] = &[
-    "refused_updates",
-    "late_updates",
-    "lost_models",
-    "rounds_without_update",
-];
+/// The counters of every strategy that trains in rounds, each at its place.
+pub const COUNTERS: &[&str] = &{
+    let mut names = [""; 4];
+    names[REFUSED] = "refused_updates";
+    names[LATE] = "late_updates";
+    names[LOST] = "lost_models";
+    names[EMPTY] = "rounds_without_update";
+    names
+};
+const REFUSED: usize = 0;
+const LATE: usize = 1;
+const LOST: usize = 2;
+const EMPTY: usize = 3;
 
 const INITIAL: Purpose = Purpose(*b"rd-start");
 const PARTIAL: Purpose = Purpose(*b"rd-parts");

@@ -19,12 +19,6 @@ pub use seen::{Seen, SeenUpdate};
 use serde::{Deserialize, Serialize};
 use synchronous::Synchronous;
 
-/// The places of the counters.
-pub(super) const REFUSED: usize = 0;
-pub(super) const LATE: usize = 1;
-pub(super) const LOST: usize = 2;
-pub(super) const EMPTY: usize = 3;
-
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(bound = "C: State, M: State, T: State")]
 pub struct Server<C, M = (), T = ()> {

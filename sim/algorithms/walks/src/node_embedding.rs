@@ -68,8 +68,8 @@ pub struct Evaluation {
     /// default DeepWalk's protocol.
     #[component(default = NodeClassification { train_ratios: vec![0.1, 0.2, 0.3, 0.4, 0.5, 0.6], ..NodeClassification::default() })]
     pub classification: NodeClassification,
-    /// k of the k-nearest-neighbour classification (cosine) of single-label nodes, on the first
-    /// shuffle of the largest training ratio. 0: off.
+    /// k of the k-nearest-neighbour classification (cosine) of single-label nodes, on one more
+    /// shuffle of these, split at the largest training ratio. 0: off.
     #[component(default = 5, in = 0..=1_000)]
     pub n_neighbours: usize,
     /// Fraction of edges held out of the walks for link prediction. 0: off.

@@ -58,7 +58,7 @@ pub enum EvaluationError {
         index: usize,
     },
     /// A vertex id is not below the number of vectors.
-    #[error("vertex ids must lie below {n_vertices} (vectors), got {vertex}")]
+    #[error("vertex ids must lie below {n_vertices}, got {vertex}")]
     Vertex {
         vertex: u32,
         /// How many vectors there are.

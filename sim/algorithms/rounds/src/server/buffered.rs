@@ -4,7 +4,7 @@
 use super::super::message::{Down, Up};
 use super::super::{Exchange, Rounds, SidePayload, Trainer};
 use super::model::{Received, Turn};
-use super::{LATE, LOST};
+use crate::{LATE, LOST};
 use folkmoot_draws::index;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};

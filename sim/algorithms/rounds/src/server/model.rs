@@ -9,9 +9,9 @@ use super::super::{
 };
 use super::detection::Detection;
 use super::seen::Seen;
-use super::{EMPTY, REFUSED};
 use crate::evaluator::REFUSED_UPDATES;
 use crate::packed::{Packed, first_not_finite};
+use crate::{EMPTY, REFUSED};
 use folkmoot_codecs::Damaged;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@ use super::super::message::{Down, Extra, Up};
 use super::super::secure::{Lagrange, PublicKeys, Roster, Sealed, Unmasking, recover};
 use super::super::{Exchange, Rounds, SidePayload, Trainer};
 use super::model::Turn;
-use super::{LATE, LOST};
+use crate::{LATE, LOST};
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

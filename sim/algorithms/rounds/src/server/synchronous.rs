@@ -5,7 +5,7 @@ use super::super::exchange::Gathering;
 use super::super::message::{Down, Extra, Up};
 use super::super::{Exchange, Rounds, SidePayload, Trainer};
 use super::model::{Received, Turn};
-use super::{LATE, LOST};
+use crate::{LATE, LOST};
 use folkmoot_draws::draw_first;
 use folkmoot_engine::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -19,7 +19,7 @@ const LOWER: [(&str, u8); 10] = [
 /// The geometries of chirality other than the tetrahedron's plain marks, with their largest number.
 const GEOMETRIES: [(&str, u32); 5] = [("TH", 2), ("AL", 2), ("SP", 3), ("TB", 20), ("OH", 30)];
 
-/// The largest charge either way (OpenSMILES 1.0, section 3.1.6).
+/// Larger charges are refused; OpenSMILES 1.0, section 3.1.3, asks for −15 to +15 at least.
 const MAX_CHARGE: u32 = 15;
 
 struct Cursor<'a> {

@@ -161,7 +161,7 @@ mod tests {
         let vectors = Embeddings::new(1, vec![1.0, 2.0]);
         assert_eq!(
             text(knn_cosine(&vectors, &[0], &[0], &[2], 1)),
-            "vertex ids must lie below 2 (vectors), got 2"
+            "vertex ids must lie below 2, got 2"
         );
     }
 }

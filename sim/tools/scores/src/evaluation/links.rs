@@ -198,10 +198,7 @@ mod tests {
             "share: must be greater than 0 and less than 1, got 1"
         );
         assert_eq!(text(3, &[(0, 1)], 0.5), "share: 0.5 of 1 links holds none out");
-        assert_eq!(
-            text(2, &[(0, 1), (1, 2)], 0.5),
-            "vertex ids must lie below 2 (vectors), got 2"
-        );
+        assert_eq!(text(2, &[(0, 1), (1, 2)], 0.5), "vertex ids must lie below 2, got 2");
         let full = [(0, 1), (1, 2), (0, 2)];
         assert_eq!(
             text(3, &full, 0.5),

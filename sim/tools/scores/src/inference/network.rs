@@ -6,8 +6,8 @@ use folkmoot_draws::{SimRng, shuffle};
 use folkmoot_learning::layers::Linear;
 use folkmoot_learning::{Adam, Layout, Moments, Optimiser, Tape, Var};
 
-/// Parts of what is known of which one stops the training.
-const STOPPING: usize = 5;
+/// Folds of the known groups, one of which is the validation set.
+const N_FOLDS: usize = 5;
 
 /// What a perceptron is like and how it learns.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,17 +98,17 @@ impl Network {
         }
     }
 
-    /// The scores of `targets` by a perceptron that stops early, by a fifth of the groups of what
-    /// is known.
+    /// The scores of `targets` by a perceptron with the parameters of the epoch that has the
+    /// highest AUC on a fifth of the known groups.
     pub(super) fn guess(&self, known: &Known, targets: &Table, n_classes: usize, rng: &mut SimRng) -> Vec<f64> {
-        let folds = folds::by_group(&known.groups, STOPPING, rng);
-        let (learned, stopping) = folds::part(&folds, 0);
-        // A single group is learned from to the end.
+        let folds = folds::by_group(&known.groups, N_FOLDS, rng);
+        let (learned, validation) = folds::part(&folds, 0);
+        // With one group there is no validation set.
         let perceptron = match learned.is_empty() {
             true => self.learn((&known.rows, &known.labels), None, n_classes, rng),
             false => {
-                let [learned, stopping] = [learned, stopping].map(|ids| known.select(&ids));
-                let validation = (&stopping.rows, stopping.labels.as_slice());
+                let [learned, validation] = [learned, validation].map(|ids| known.select(&ids));
+                let validation = (&validation.rows, validation.labels.as_slice());
                 self.learn((&learned.rows, &learned.labels), Some(validation), n_classes, rng)
             }
         };
