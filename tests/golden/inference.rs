@@ -2,7 +2,7 @@
 
 use folkmoot_checks::golden::{Case, Got, Mismatch};
 use folkmoot_draws::{SeedableRng, SimRng};
-use folkmoot_scores::inference::{Attackers, Known, Network, Table, macro_auc};
+use folkmoot_scores::inference::{Attackers, Known, PerceptronSettings, Table, macro_auc};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -35,7 +35,7 @@ pub(super) fn check(case: &Case) -> Result<Vec<Mismatch>, String> {
         "forest" => attackers.trees = setting as u32,
         _ => return Err(case.unknown_op()),
     }
-    let network = Network {
+    let network = PerceptronSettings {
         layers: 1,
         width: 1,
         epochs: 1,

@@ -11,10 +11,10 @@ use super::distances::{Distances, Rows};
 use super::subjects::Subject;
 use folkmoot_classifiers::classifier::Part;
 use folkmoot_draws::SimRng;
-use folkmoot_scores::inference::{Attackers, Known, Network, Table, auc_within, first_best, macro_auc};
+use folkmoot_scores::inference::{Attackers, Known, PerceptronSettings, Table, auc_within, first_best, macro_auc};
 
 /// The perceptron among the attackers.
-const NETWORK: Network = Network {
+const NETWORK: PerceptronSettings = PerceptronSettings {
     layers: 2,
     width: 32,
     epochs: 100,

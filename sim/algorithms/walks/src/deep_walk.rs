@@ -23,7 +23,7 @@
 //! go to. An edge counts if either end has told it, so one that is away hides only the edges
 //! between absent devices.
 
-use crate::node_embedding::{self, Embedding, Evaluation, Facts, OwnVertex, Tally, VertexOwners, Walked};
+use crate::node_embedding::{self, Embedding, Evaluation, Facts, OwnVertex, Tally, VertexOwners, WalkGraph};
 use folkmoot_draws::{Rng, SeedableRng, index, shuffle};
 use folkmoot_engine::messages;
 use folkmoot_engine::prelude::*;
@@ -75,7 +75,7 @@ impl Algorithm for Params {
             results_version: 2,
             rounds: Some(1),
             terms: node_embedding::TERMS.to_vec(),
-            split: Some(node_embedding::SPLIT.to_owned()),
+            split: Some(node_embedding::SPLIT_DESCRIPTION.to_owned()),
             headline: &["micro_f1", "payload_bytes"],
             ..About::default()
         }
@@ -338,7 +338,7 @@ fn response(epsilon: f64, n_pairs: u32) -> Result<SparseBits, StrategyError> {
 
 /// What the vectors are worth, and what the server knows of the edges where it is not told them as
 /// they are.
-struct Worth(Arc<Walked>);
+struct Worth(Arc<WalkGraph>);
 
 impl Evaluator<DeepWalk> for Worth {
     fn expected_messages(&self, system: &DeepWalk, _: &Setup<'_>, _: Kind, _: Round, _: Direction) -> Option<f64> {
@@ -352,7 +352,7 @@ impl Evaluator<DeepWalk> for Worth {
     fn scores(&self, end: &End<'_, DeepWalk>, sheet: &mut Sheet) {
         if let Some(vectors) = &end.server.embeddings {
             let evaluation = &end.strategy.params.evaluation;
-            evaluation.read(vectors, &self.0, end, &mut end.rng(), sheet);
+            evaluation.record(vectors, &self.0, end, &mut end.rng(), sheet);
         }
         if end.strategy.params.epsilon.is_some() {
             let told = end.server.told.iter().enumerate();

@@ -252,7 +252,7 @@ impl Algorithm for Params {
             results_version: 2,
             rounds: Some(self.walks_per_node + 1),
             terms: [terms::TERMS, node_embedding::TERMS].concat(),
-            split: Some(node_embedding::SPLIT.to_owned()),
+            split: Some(node_embedding::SPLIT_DESCRIPTION.to_owned()),
             headline: &["micro_f1", "peer_messages_per_walk", "payload_bytes"],
             ..About::default()
         }

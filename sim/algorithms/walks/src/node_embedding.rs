@@ -1,26 +1,25 @@
-//! What strategies that embed nodes share: what is learned from walks, and what the vectors are
-//! worth.
+//! Shared by algorithms that embed nodes: embedding, evaluation, one-vertex-per-client shards.
 
 mod recovery;
 mod terms;
+mod vertex_owners;
 
 pub use recovery::{Recovery, Tally, rank, rank_all, sample_pairs};
 pub use terms::TERMS;
+pub use vertex_owners::{Facts, OwnVertex, VertexOwners};
 
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, Embeddings, Graph, GraphBuilder, Labels};
 use folkmoot_learning::skip_gram::{Corpus, SkipGram};
 use folkmoot_metrics::npy::npy_f32;
 use folkmoot_parts::component;
-use folkmoot_scenarios::algorithm::{Source, without_weights};
 use folkmoot_scores::evaluation::{
-    Directions, LinkSplit, NodeClassification, RatioScores, hold_out_links, knn_cosine, link_auc,
+    LinkSplit, NodeClassification, RatioScores, UnitVectors, hold_out_links, knn_cosine, link_auc,
 };
 use rayon::prelude::*;
-use serde::Serialize;
 use std::sync::Arc;
 
-/// What pairs are sampled with, for attacks.
+/// Random numbers that sample pairs for attacks.
 pub const SAMPLED: Purpose = Purpose(*b"ne-pairs");
 
 /// Embedding trained on the walks.
@@ -57,8 +56,8 @@ impl Embedding {
     }
 }
 
-/// How labelled nodes are split for whoever asks what vectors are worth.
-pub(crate) const SPLIT: &str = "the share train_ratio of the labelled nodes, shuffled; the rest tests";
+/// Description of the split of labelled nodes, for the manifest.
+pub(crate) const SPLIT_DESCRIPTION: &str = "the share train_ratio of the labelled nodes, shuffled; the rest tests";
 
 /// Evaluation of embeddings.
 #[component]
@@ -83,8 +82,8 @@ impl Evaluation {
     /// # Errors
     ///
     /// When the share holds out no edge, or there are too few non-edges.
-    pub fn split(&self, dataset: &Arc<Dataset>, streams: Streams) -> Result<Walked, StrategyError> {
-        let whole = || Walked {
+    pub fn split(&self, dataset: &Arc<Dataset>, streams: Streams) -> Result<WalkGraph, StrategyError> {
+        let whole = || WalkGraph {
             dataset: Arc::clone(dataset),
             kept: None,
             links: None,
@@ -99,19 +98,19 @@ impl Evaluation {
             .map_err(|error| StrategyError(format!("evaluation.hold_out: {error}")))?;
         let built = GraphBuilder::new(graph.n_nodes() as u32).build(&links.train);
         let (kept, _) = built.map_err(|error| StrategyError(format!("evaluation.hold_out: {error}")))?;
-        Ok(Walked {
+        Ok(WalkGraph {
             kept: Some(kept),
             links: Some(links),
             ..whole()
         })
     }
 
-    /// What the vectors are worth: the rows and summary numbers of every reading that the data
-    /// allow, and the vectors themselves as `embeddings.npy`.
-    pub fn read<S: Strategy>(
+    /// Records the scores and summary metrics that the data allow, and the vectors as
+    /// `embeddings.npy`.
+    pub fn record<S: Strategy>(
         &self,
         vectors: &Embeddings,
-        walked: &Walked,
+        walked: &WalkGraph,
         end: &End<'_, S>,
         rng: &mut SimRng,
         sheet: &mut Sheet,
@@ -138,7 +137,7 @@ impl Evaluation {
             }
         }
         if let Some(links) = &walked.links
-            && let Ok(vectors) = Directions::new(vectors)
+            && let Ok(vectors) = UnitVectors::new(vectors)
             && let Ok(area) = link_auc(&vectors, &links.held_out, &links.non_links)
         {
             sheet.score_of(at, "held-out edges", "link_auc", area, links.held_out.len() as u64);
@@ -190,21 +189,20 @@ fn n_labelled(labels: &Labels) -> usize {
 
 /// A data set of one graph, and which part of its edges is walked on.
 #[derive(Clone, Debug)]
-pub struct Walked {
+pub struct WalkGraph {
     pub dataset: Arc<Dataset>,
     kept: Option<Graph>,
     links: Option<LinkSplit>,
 }
 
-impl Walked {
+impl WalkGraph {
     /// The graph that devices know.
     pub fn graph(&self) -> &Graph {
         self.kept.as_ref().unwrap_or_else(|| self.dataset.graph())
     }
 
-    /// What vectors tell of the edges to whoever is given them, by the cosine of pairs: which pairs
-    /// are edges, and, where edges were held out, which edges were walked on. The second is
-    /// membership: what is known of edges in general is no use to it.
+    /// Edge inference and membership inference from the cosine of embeddings. Membership, whether
+    /// an edge was walked on, is inferred where edges were held out.
     ///
     /// Areas are those of at most 50 000 edges, and as many pairs of the other kind or all that
     /// were held out. Guesses of edges are made among all pairs of vertices, of which there must be
@@ -212,7 +210,7 @@ impl Walked {
     /// coin is right half the time.
     pub fn infer_edges(&self, vectors: &Embeddings, streams: Streams, sheet: &mut Sheet) {
         let sampled = sample_pairs(self.graph(), &mut streams.global(SAMPLED));
-        let (Some([edges, others]), Ok(vectors)) = (sampled, Directions::new(vectors)) else {
+        let (Some([edges, others]), Ok(vectors)) = (sampled, UnitVectors::new(vectors)) else {
             return;
         };
         // No less than 0, as rankings want it.
@@ -229,112 +227,6 @@ impl Walked {
             let n_compared = held_out.len().min(edges.len());
             let found = rank(&edges[..n_compared], &held_out[..n_compared], score);
             found.write_guesses("vector_membership", sheet);
-        }
-    }
-}
-
-/// All that a client knows of the graph who owns one vertex: its neighbours, and theirs where a
-/// trusted party told it.
-#[derive(Clone, Copy)]
-pub struct OwnVertex<'a> {
-    graph: &'a Graph,
-    vertex: u32,
-    knows_two_hops: bool,
-}
-
-impl<'a> OwnVertex<'a> {
-    pub fn vertex(self) -> u32 {
-        self.vertex
-    }
-
-    pub fn neighbours(self) -> &'a [u32] {
-        self.graph.neighbours(self.vertex)
-    }
-
-    /// The neighbours of one of its neighbours, ascending; none unless a trusted party told it.
-    pub fn neighbours_of(self, neighbour: u32) -> &'a [u32] {
-        match self.knows_two_hops && self.graph.has_edge(self.vertex, neighbour) {
-            true => self.graph.neighbours(neighbour),
-            false => &[],
-        }
-    }
-}
-
-/// One vertex for each client: client `v` owns vertex `v`.
-pub struct VertexOwners {
-    pub walked: Arc<Walked>,
-    /// Everybody is told who the neighbours of its neighbours are, for a control that no deployment
-    /// has.
-    pub knows_two_hops: bool,
-}
-
-impl<S: for<'a> Strategy<Shard<'a> = OwnVertex<'a>>> Shards<S> for VertexOwners {
-    fn n_clients(&self) -> u32 {
-        self.walked.graph().n_nodes() as u32
-    }
-
-    #[inline]
-    fn shard(&self, client: ClientId) -> OwnVertex<'_> {
-        OwnVertex {
-            graph: self.walked.graph(),
-            vertex: client.0,
-            knows_two_hops: self.knows_two_hops,
-        }
-    }
-
-    fn size(&self, _: ClientId) -> u64 {
-        1
-    }
-
-    fn trusted(&self) -> Option<&'static str> {
-        match (&self.walked.links, self.knows_two_hops) {
-            (None, false) => None,
-            (Some(_), false) => Some("takes held-out edges, drawn from the whole graph, away from their vertices"),
-            (None, true) => Some("tells every vertex the neighbours of its neighbours"),
-            (Some(_), true) => Some(
-                "takes held-out edges, drawn from the whole graph, away from their vertices, and tells every vertex the neighbours of \
-                 its neighbours",
-            ),
-        }
-    }
-}
-
-/// What everybody knows of a graph whose vertices are clients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Facts {
-    /// The number of vertices, which is the number of clients.
-    pub n_nodes: u32,
-}
-
-impl Facts {
-    /// Of a data set of one undirected graph with a client for each vertex.
-    ///
-    /// # Errors
-    ///
-    /// When there are several graphs, or the graph is directed, weighted or has no vertex: walks
-    /// need neighbours who know each other, and choose among them alike. When there is not one
-    /// client for each vertex.
-    pub fn new(source: &Source<'_>) -> Result<Facts, StrategyError> {
-        let refuse = |why: String| Err(StrategyError(why));
-        let [graph] = source.dataset.graphs.as_slice() else {
-            let (data, n) = (&source.dataset.name, source.dataset.graphs.len());
-            return refuse(format!(
-                "walks on one graph, and {data} has {n}; choose another data set"
-            ));
-        };
-        if graph.is_directed() {
-            return refuse("needs an undirected graph; read the data set as undirected".to_owned());
-        }
-        without_weights(source.dataset)?;
-        if graph.n_nodes() == 0 {
-            return refuse("needs at least one vertex".to_owned());
-        }
-        let (n_nodes, n_clients) = (graph.n_nodes() as u32, source.n_clients());
-        match n_clients == n_nodes {
-            true => Ok(Facts { n_nodes }),
-            false => refuse(format!(
-                "needs one client per vertex, {n_nodes}; got {n_clients} (use partition: NodePerClient)"
-            )),
         }
     }
 }
@@ -410,7 +302,7 @@ mod tests {
 
     /// Fifty pairs, each an edge, one in five held out.
     #[test]
-    fn vectors_give_away_edges_and_whether_they_were_walked_on() {
+    fn embeddings_leak_edges_and_membership() {
         let edges: Vec<(u32, u32)> = (0..50).map(|i| (2 * i, 2 * i + 1)).collect();
         let dataset = Arc::new(Dataset::of_graph(
             "pairs",

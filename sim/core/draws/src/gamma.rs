@@ -43,8 +43,8 @@ pub fn dirichlet(rng: &mut SimRng, alpha: f64, n: usize) -> Vec<f64> {
     let logs: Vec<f64> = (0..n).map(|_| log_gamma(rng, alpha)).collect();
     let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if most == f64::NEG_INFINITY {
-        // An alpha near the smallest number sends every logarithm to minus infinity; the law's
-        // limit is one winner.
+        // An alpha near the smallest number sends every logarithm to minus infinity; the
+        // distribution's limit is one winner.
         let winner = index(rng, n);
         return (0..n).map(|at| if at == winner { 1.0 } else { 0.0 }).collect();
     }

@@ -5,7 +5,7 @@
 //!   labels a node has and takes as many top scores.
 //! - [`LogisticRegression`]: its solver. [`knn_precomputed`] and [`knn_cosine`]: the class of the
 //!   nearest nodes.
-//! - [`hold_out_links`], [`Directions`] and [`link_auc`]: whether linked nodes lie closer than
+//! - [`hold_out_links`], [`UnitVectors`] and [`link_auc`]: whether linked nodes lie closer than
 //!   others.
 //!
 //! Vectors are taken as they are, neither centred nor scaled, as DeepWalk's own script does. That
@@ -22,7 +22,7 @@ use folkmoot_parts::{Broken, Value};
 use thiserror::Error;
 
 pub use knn::{knn_cosine, knn_precomputed};
-pub use links::{Directions, LinkSplit, hold_out_links, link_auc};
+pub use links::{LinkSplit, UnitVectors, hold_out_links, link_auc};
 pub use logistic::{Logistic, LogisticRegression};
 pub use protocol::{Decision, NodeClassification, RatioScores};
 

@@ -29,7 +29,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use network::{Network, Perceptron};
+pub use network::{Perceptron, PerceptronSettings};
 pub use scaling::Scaling;
 pub use table::{Known, Table};
 
@@ -113,7 +113,7 @@ impl Attackers {
     /// of its own.
     pub fn guess(
         &self,
-        network: &Network,
+        network: &PerceptronSettings,
         known: &Known,
         targets: &Table,
         n_classes: usize,
@@ -169,7 +169,7 @@ impl Attackers {
         guesses
     }
 
-    fn settings(&self, kind: Kind, network: &Network) -> Vec<f64> {
+    fn settings(&self, kind: Kind, network: &PerceptronSettings) -> Vec<f64> {
         match kind {
             Kind::Ridge => {
                 // From the strongest on, each begins where the one before has ended.
@@ -189,23 +189,23 @@ impl Kind {
     fn fit(
         self,
         settings: &[f64],
-        network: &Network,
+        network: &PerceptronSettings,
         known: &Known,
         targets: &Table,
         n_classes: usize,
         rng: &mut SimRng,
     ) -> Vec<Vec<f64>> {
         match self {
-            Kind::Ridge => ridge::guess(settings, known, targets, n_classes),
-            Kind::Neighbours => neighbours::guess(settings, known, targets, n_classes),
-            Kind::Forest => vec![forest::guess(
+            Kind::Ridge => ridge::learn_and_score(settings, known, targets, n_classes),
+            Kind::Neighbours => neighbours::learn_and_score(settings, known, targets, n_classes),
+            Kind::Forest => vec![forest::learn_and_score(
                 settings[0] as usize,
                 known,
                 targets,
                 n_classes,
                 rng.next_u64(),
             )],
-            Kind::Network => vec![network.guess(known, targets, n_classes, rng)],
+            Kind::Network => vec![network.learn_and_score(known, targets, n_classes, rng)],
         }
     }
 }

@@ -4,10 +4,10 @@
 use super::link_stealing::{Answers, DISTANCES, Pairs};
 use folkmoot_draws::shuffle;
 use folkmoot_engine::prelude::*;
-use folkmoot_scores::inference::{Network, Table};
+use folkmoot_scores::inference::{PerceptronSettings, Table};
 
 /// As in the paper, with Adam and without its dropout.
-const PERCEPTRON: Network = Network {
+const PERCEPTRON: PerceptronSettings = PerceptronSettings {
     layers: 3,
     width: 32,
     epochs: 50,

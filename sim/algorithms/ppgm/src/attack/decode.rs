@@ -21,7 +21,7 @@ use crate::view::View;
 use folkmoot_draws::{Purpose, SimRng, index};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Pair;
-use folkmoot_scores::inference::{Attackers, Known, Network, Table, first_best, macro_auc};
+use folkmoot_scores::inference::{Attackers, Known, PerceptronSettings, Table, first_best, macro_auc};
 
 const DECODE: Purpose = Purpose(*b"pp-decod");
 
@@ -103,7 +103,7 @@ impl Samples {
         &self,
         known: Samples,
         attackers: &Attackers,
-        network: &Network,
+        network: &PerceptronSettings,
         n_classes: usize,
         rng: &mut SimRng,
     ) -> Option<Decoded> {
@@ -152,7 +152,7 @@ impl Thorough {
                 .collect()
         });
         let network = attack.network(view.ppgm.hidden());
-        let network = Network {
+        let network = PerceptronSettings {
             epochs: network.epochs.div_ceil(FEWER_EPOCHS),
             ..network
         };
@@ -317,7 +317,7 @@ mod tests {
 
     /// Arcs and features that are decoded of graphs like those that are known.
     fn decoded(plant: Plant, n: u32) -> [f64; 2] {
-        let network = Network {
+        let network = PerceptronSettings {
             layers: 2,
             width: 16,
             epochs: 30,

@@ -6,14 +6,14 @@ use crate::options::{Attack, Choice, Intercept};
 use crate::pairs::Deployed;
 use folkmoot_draws::{Purpose, Streams};
 use folkmoot_graphs::Pair;
-use folkmoot_scores::inference::{Network, macro_auc};
+use folkmoot_scores::inference::{PerceptronSettings, macro_auc};
 
 const LEARN: Purpose = Purpose(*b"pp-infer");
 
 impl Attack {
     /// The attacker's perceptron, for a model of a hidden width.
-    pub(super) fn network(&self, width: usize) -> Network {
-        Network {
+    pub(super) fn network(&self, width: usize) -> PerceptronSettings {
+        PerceptronSettings {
             layers: self.layers as usize,
             width,
             epochs: self.epochs,

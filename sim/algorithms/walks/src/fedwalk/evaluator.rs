@@ -5,7 +5,7 @@ mod attacks;
 
 use super::options::{Curious, SelfHop};
 use super::{Entries, FedWalk, Predicted, audit, counter, theory};
-use crate::node_embedding::Walked;
+use crate::node_embedding::WalkGraph;
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::npy::{npy_f32, npy_u32};
 use std::sync::Arc;
@@ -15,13 +15,13 @@ const MAX_WRITTEN_NODES: usize = 5_000;
 
 /// Who knows the graph.
 pub(super) struct Watch {
-    walked: Arc<Walked>,
+    walked: Arc<WalkGraph>,
     /// The share of vertices with somebody to walk to.
     connected_share: f64,
 }
 
 impl Watch {
-    pub(super) fn new(walked: Arc<Walked>) -> Self {
+    pub(super) fn new(walked: Arc<WalkGraph>) -> Self {
         let graph = walked.graph();
         let n_nodes = graph.n_nodes();
         let n_isolated = (0..n_nodes as u32).filter(|&v| graph.degree(v) == 0).count();
@@ -81,7 +81,7 @@ impl Evaluator<FedWalk> for Watch {
     fn scores(&self, end: &End<'_, FedWalk>, sheet: &mut Sheet) {
         let (system, server, rng) = (end.strategy, end.server, &mut end.rng());
         if let Some(vectors) = &server.embeddings {
-            system.params.evaluation.read(vectors, &self.walked, end, rng, sheet);
+            system.params.evaluation.record(vectors, &self.walked, end, rng, sheet);
         }
         encoder(end, sheet);
         if system.params.attacks {

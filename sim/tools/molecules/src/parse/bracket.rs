@@ -2,7 +2,7 @@
 
 use super::{DraftAtom, SmilesError, element};
 
-/// Lower-case symbols, two letters first.
+/// Lower-case symbols, two letters first; `si` and `te` are extensions to OpenSMILES.
 const LOWER: [(&str, u8); 10] = [
     ("as", 33),
     ("se", 34),
@@ -28,7 +28,8 @@ struct Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    fn takes(&mut self, word: &str) -> bool {
+    /// Moves behind `word` if it is next.
+    fn eat(&mut self, word: &str) -> bool {
         let found = self.text[self.at..].starts_with(word.as_bytes());
         self.at += if found { word.len() } else { 0 };
         found
@@ -50,10 +51,10 @@ impl Cursor<'_> {
 
     /// Atomic number and whether the symbol is in lower case.
     fn symbol(&mut self) -> Option<(u8, bool)> {
-        if self.takes("*") {
+        if self.eat("*") {
             return Some((0, false));
         }
-        if let Some(&(_, number)) = LOWER.iter().find(|(symbol, _)| self.takes(symbol)) {
+        if let Some(&(_, number)) = LOWER.iter().find(|(symbol, _)| self.eat(symbol)) {
             return Some((number, true));
         }
         // Two letters before one: `Sc` is scandium, not sulphur with a `c` behind it.
@@ -67,12 +68,15 @@ impl Cursor<'_> {
         None
     }
 
-    /// Whether a mark that is not a tetrahedron's was read; an error if its number does not exist.
-    fn chirality(&mut self) -> Result<bool, SmilesError> {
-        if !self.takes("@") || self.takes("@") {
+    /// Reads the mark of chirality, if there is one: whether it is not tetrahedral.
+    ///
+    /// # Errors
+    /// [`SmilesError`] if the number of the mark does not exist.
+    fn non_tetrahedral_mark(&mut self) -> Result<bool, SmilesError> {
+        if !self.eat("@") || self.eat("@") {
             return Ok(false);
         }
-        let Some(&(name, most)) = GEOMETRIES.iter().find(|(name, _)| self.takes(name)) else {
+        let Some(&(name, most)) = GEOMETRIES.iter().find(|(name, _)| self.eat(name)) else {
             return Ok(false);
         };
         let at = self.at;
@@ -93,7 +97,7 @@ impl Cursor<'_> {
             _ => return Ok(0),
         };
         let mut size = 0;
-        while self.takes(mark) {
+        while self.eat(mark) {
             size += 1;
         }
         if size == 1 {
@@ -118,17 +122,17 @@ pub(super) fn read(text: &[u8], at: &mut usize) -> Result<DraftAtom, SmilesError
         let rule = format!("expected an element after `[`, got \"{}\"", shown.escape_debug());
         return Err(SmilesError::new(place.min(text.len() - 1), rule));
     };
-    let coordination_mark = cursor.chirality()?;
-    let hydrogens = if cursor.takes("H") {
+    let coordination_mark = cursor.non_tetrahedral_mark()?;
+    let hydrogens = if cursor.eat("H") {
         cursor.number(2).unwrap_or(1)
     } else {
         0
     };
     let charge = cursor.charge()?;
-    if cursor.takes(":") && cursor.number(9).is_none() {
+    if cursor.eat(":") && cursor.number(9).is_none() {
         return Err(SmilesError::new(cursor.at, "expected a number after `:`"));
     }
-    if !cursor.takes("]") {
+    if !cursor.eat("]") {
         let place = cursor.at.min(text.len() - 1);
         let rule = "expected `]`; a bracket holds isotope, element, chirality, hydrogens, charge, map, in this order";
         return Err(SmilesError::new(place, rule));

@@ -18,8 +18,8 @@ pub struct KMeans {
     /// How many starts of k-means++ are tried, at least 1; the one that ends with the least inertia
     /// is kept. Default: 10.
     pub n_starts: usize,
-    /// Rounds of assignment at most from one start, at least 1. Default: 300.
-    pub max_rounds: usize,
+    /// Most iterations of assignment from one start, at least 1. Default: 300.
+    pub max_iterations: usize,
 }
 
 impl Default for KMeans {
@@ -27,7 +27,7 @@ impl Default for KMeans {
         KMeans {
             n_clusters: 8,
             n_starts: 10,
-            max_rounds: 300,
+            max_iterations: 300,
         }
     }
 }
@@ -41,8 +41,8 @@ pub struct Clusters {
     pub centres: Vec<f64>,
     /// The sum over all points of the squared distance to the centre of their cluster.
     pub inertia: f64,
-    pub n_rounds: usize,
-    /// Whether the last round changed no label.
+    pub n_iterations: usize,
+    /// Whether the last iteration changed no label.
     pub converged: bool,
 }
 
@@ -57,13 +57,13 @@ impl KMeans {
     /// Draws `n_clusters` 64-bit words a start. Of equal starts the first is kept.
     ///
     /// # Complexity
-    /// O(n `n_clusters` `dim`) a round.
+    /// O(n `n_clusters` `dim`) per iteration.
     pub fn fit(&self, x: &[f64], dim: usize, rng: &mut SimRng) -> Result<Clusters, EvaluationError> {
         let points = self.check(x, dim)?;
         let mut best: Option<Clusters> = None;
         for _ in 0..self.n_starts {
             let centres = points.plus_plus(self.n_clusters, rng);
-            let found = points.lloyd(centres, self.max_rounds);
+            let found = points.lloyd(centres, self.max_iterations);
             if best.as_ref().is_none_or(|best| found.inertia < best.inertia) {
                 best = Some(found);
             }
@@ -87,7 +87,7 @@ impl KMeans {
         let points = self.check(x, dim)?;
         same_length("centres", self.n_clusters * dim, centres.len())?;
         finite("centres", centres)?;
-        Ok(points.lloyd(centres.to_vec(), self.max_rounds))
+        Ok(points.lloyd(centres.to_vec(), self.max_iterations))
     }
 
     fn check<'a>(&self, x: &'a [f64], dim: usize) -> Result<Points<'a>, EvaluationError> {
@@ -95,7 +95,7 @@ impl KMeans {
             ("dim", dim),
             ("n_clusters", self.n_clusters),
             ("n_starts", self.n_starts),
-            ("max_rounds", self.max_rounds),
+            ("max_iterations", self.max_iterations),
         ];
         for (field, value) in settings {
             require(value > 0, field, || "must be at least 1, got 0".to_string())?;
@@ -151,16 +151,16 @@ impl Points<'_> {
         centres
     }
 
-    fn lloyd(&self, mut centres: Vec<f64>, max_rounds: usize) -> Clusters {
+    fn lloyd(&self, mut centres: Vec<f64>, max_iterations: usize) -> Clusters {
         let mut labels: Vec<u32> = Vec::new();
-        let mut n_rounds = 0;
+        let mut n_iterations = 0;
         let mut converged = false;
-        while !converged && n_rounds < max_rounds {
+        while !converged && n_iterations < max_iterations {
             let next = self.assign(&centres);
             converged = next == labels;
             labels = next;
             self.centre(&labels, &mut centres);
-            n_rounds += 1;
+            n_iterations += 1;
         }
         let centre = |label: u32| &centres[label as usize * self.dim..][..self.dim];
         let squares = labels.iter().enumerate();
@@ -171,7 +171,7 @@ impl Points<'_> {
             labels,
             inertia,
             centres,
-            n_rounds,
+            n_iterations,
             converged,
         }
     }
@@ -256,7 +256,7 @@ mod tests {
             (found.labels, found.centres),
             (vec![0, 0, 1, 1], vec![0.0, 0.5, 9.0, 0.5])
         );
-        assert_eq!((found.inertia, found.n_rounds, found.converged), (1.0, 2, true));
+        assert_eq!((found.inertia, found.n_iterations, found.converged), (1.0, 2, true));
     }
 
     /// From a start between the rows instead of the columns, Lloyd stays at a worse optimum; the
@@ -289,8 +289,8 @@ mod tests {
         assert_eq!((drawn.centres, drawn.inertia), (vec![3.0; 3], 0.0));
     }
 
-    /// The second centre of k-means++ within 4 standard errors of its law: here 0, 1 and 9 stand
-    /// for the squares 0, 1, 9 of 10.
+    /// The second centre of k-means++ within 4 standard errors of its distribution: 0, 1 and 9
+    /// of 10, the squared distances.
     #[test]
     fn starts_are_drawn_by_squared_distance() {
         let x = [0.0, 1.0, 3.0];

@@ -22,6 +22,8 @@ pub struct LinkSplit {
 /// Holds out `share` of the undirected links between `n_vertices` vertices, rounded down, and draws
 /// as many pairs without a link.
 ///
+/// `links` are distinct, each pair once; otherwise copies leak from `train` to `held_out`.
+///
 /// Links are drawn uniformly; nothing keeps the rest connected. Pairs are drawn uniformly and again
 /// while they are a link, were drawn before, or join a vertex to itself.
 ///
@@ -96,23 +98,23 @@ pub fn hold_out_links(
 
 /// Vectors of vertices, each scaled to length 1, so that the dot product of two is their cosine; a
 /// vector of zeros stays one.
-pub struct Directions {
+pub struct UnitVectors {
     dim: usize,
     values: Vec<f64>,
 }
 
-impl Directions {
+impl UnitVectors {
     /// Of all vertices.
     ///
     /// # Errors
     /// [`EvaluationError`] if a vector is not finite.
-    pub fn new(vectors: &Embeddings) -> Result<Directions, EvaluationError> {
+    pub fn new(vectors: &Embeddings) -> Result<UnitVectors, EvaluationError> {
         let mut values = Vec::with_capacity(vectors.n_vertices() * vectors.dim());
         for vertex in 0..vectors.n_vertices() as u32 {
             values.extend(direction(vectors, vertex)?);
         }
         let dim = vectors.dim();
-        Ok(Directions { dim, values })
+        Ok(UnitVectors { dim, values })
     }
 
     /// The cosine of the vectors of two vertices; 0 where one is of zeros.
@@ -132,11 +134,11 @@ impl Directions {
 /// The area under the ROC curve when pairs are ranked by the cosine of their vectors: the
 /// probability that a link scores above a non-link, ties counting half.
 ///
-/// Cosine and not the dot product, because lengths mostly tell how often a vertex was walked.
+/// Cosine, because vector length mainly reflects vertex frequency.
 ///
 /// # Errors
 /// [`EvaluationError`] if one of the lists is empty, or a vertex has no vector.
-pub fn link_auc(vectors: &Directions, links: &[(u32, u32)], non_links: &[(u32, u32)]) -> Result<f64, EvaluationError> {
+pub fn link_auc(vectors: &UnitVectors, links: &[(u32, u32)], non_links: &[(u32, u32)]) -> Result<f64, EvaluationError> {
     require(!links.is_empty(), "links", || {
         "must have a pair or more, got 0".to_string()
     })?;
@@ -167,7 +169,7 @@ mod tests {
 
     #[test]
     fn the_area_is_that_of_all_pairs() {
-        let vectors = Directions::new(&Embeddings::new(2, vec![1.0, 0.0, 5.0, 0.0, 0.0, 1.0, 1.0, 1.0])).unwrap();
+        let vectors = UnitVectors::new(&Embeddings::new(2, vec![1.0, 0.0, 5.0, 0.0, 0.0, 1.0, 1.0, 1.0])).unwrap();
         // Cosines: links 1 and 0.707; non-links 0 and 0.707.
         let area = link_auc(&vectors, &[(0, 1), (0, 3)], &[(0, 2), (2, 3)]).unwrap();
         assert_eq!(area, 3.5 / 4.0);

@@ -6,7 +6,7 @@ use folkmoot_learning::{Layout, Tape};
 
 /// The labels of the `k` known rows nearest to a target in standardised numbers, each weighted by
 /// one over its distance, for every `k`; where fewer rows are known, of all of them.
-pub(super) fn guess(ks: &[f64], known: &Known, targets: &Table, n_classes: usize) -> Vec<Vec<f64>> {
+pub(super) fn learn_and_score(ks: &[f64], known: &Known, targets: &Table, n_classes: usize) -> Vec<Vec<f64>> {
     let scaling = Scaling::of(&known.rows);
     let [known_rows, targets] = [&known.rows, targets].map(|table| scaling.apply(table));
     let most = ks

@@ -9,18 +9,18 @@ use folkmoot_learning::{Adam, Layout, Moments, Optimiser, Tape, Var};
 /// Folds of the known groups, one of which is the validation set.
 const N_FOLDS: usize = 5;
 
-/// What a perceptron is like and how it learns.
+/// Architecture and training settings of a perceptron.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Network {
+pub struct PerceptronSettings {
     pub layers: usize,
-    /// The width of all but the last.
+    /// The width of all layers except the last.
     pub width: usize,
-    /// Passes over what is known.
+    /// Passes over the known rows.
     pub epochs: u32,
-    /// The rate of Adam.
+    /// Learning rate of Adam.
     pub learning_rate: f64,
     pub batch: usize,
-    /// Whether every number is brought to mean 0 and variance 1 over the known rows first.
+    /// Whether to scale each column to mean 0 and variance 1 over the known rows.
     pub standardise: bool,
 }
 
@@ -32,7 +32,7 @@ pub struct Perceptron {
     parameters: Vec<f32>,
 }
 
-impl Network {
+impl PerceptronSettings {
     /// Learns labels below `n_classes`. With a `validation` the perceptron is that of the epoch
     /// that guessed it best, without that of the last one.
     pub fn learn(
@@ -42,7 +42,7 @@ impl Network {
         n_classes: usize,
         rng: &mut SimRng,
     ) -> Perceptron {
-        let mut perceptron = self.begin(rows, n_classes, rng);
+        let mut perceptron = self.initialise(rows, n_classes, rng);
         let optimiser = Optimiser::Adam(Adam {
             learning_rate: self.learning_rate as f32,
             ..Adam::default()
@@ -77,7 +77,7 @@ impl Network {
         perceptron
     }
 
-    fn begin(&self, rows: &Table, n_classes: usize, rng: &mut SimRng) -> Perceptron {
+    fn initialise(&self, rows: &Table, n_classes: usize, rng: &mut SimRng) -> Perceptron {
         let last = self.layers - 1;
         let mut layout = Layout::new();
         let layers = (0..=last)
@@ -100,7 +100,13 @@ impl Network {
 
     /// The scores of `targets` by a perceptron with the parameters of the epoch that has the
     /// highest AUC on a fifth of the known groups.
-    pub(super) fn guess(&self, known: &Known, targets: &Table, n_classes: usize, rng: &mut SimRng) -> Vec<f64> {
+    pub(super) fn learn_and_score(
+        &self,
+        known: &Known,
+        targets: &Table,
+        n_classes: usize,
+        rng: &mut SimRng,
+    ) -> Vec<f64> {
         let folds = folds::by_group(&known.groups, N_FOLDS, rng);
         let (learned, validation) = folds::part(&folds, 0);
         // With one group there is no validation set.
@@ -117,14 +123,14 @@ impl Network {
 }
 
 impl Perceptron {
-    /// The chances that it gives each class, shape `(n, n_classes)`.
+    /// Class probabilities, shape `(n, n_classes)`.
     pub fn scores(&self, rows: &Table) -> Vec<f64> {
         let x = self.scaling.apply(rows);
         Tape::with_own(|tape| {
             tape.load(&self.layout, &self.parameters);
             let logits = self.logits(tape, &x);
-            let chances = tape.softmax(logits, None);
-            tape.value(chances).iter().map(|x| f64::from(*x)).collect()
+            let probabilities = tape.softmax(logits, None);
+            tape.value(probabilities).iter().map(|x| f64::from(*x)).collect()
         })
     }
 

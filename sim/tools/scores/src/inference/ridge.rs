@@ -15,7 +15,7 @@ const MEMORY: usize = 10;
 ///
 /// Loss and gradient come from the tape in `f32`, so that the minimum is known to its rounding;
 /// each search begins where the one before has ended.
-pub(super) fn guess(penalties: &[f64], known: &Known, targets: &Table, n_classes: usize) -> Vec<Vec<f64>> {
+pub(super) fn learn_and_score(penalties: &[f64], known: &Known, targets: &Table, n_classes: usize) -> Vec<Vec<f64>> {
     let scaling = Scaling::of(&known.rows);
     let [x, targets] = [&known.rows, targets].map(|table| scaling.apply(table));
     let (present, labels) = known.present();

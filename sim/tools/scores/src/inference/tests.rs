@@ -4,8 +4,8 @@
 use super::*;
 use folkmoot_draws::{SeedableRng, index, normal};
 
-fn network() -> Network {
-    Network {
+fn network() -> PerceptronSettings {
+    PerceptronSettings {
         layers: 2,
         width: 16,
         epochs: 60,

@@ -3,7 +3,7 @@
 
 use crate::fedwalk::audit::{self, Finished};
 use crate::fedwalk::{Entries, FedWalk, Server};
-use crate::node_embedding::{SAMPLED, Tally, Walked, sample_pairs, true_pair_share};
+use crate::node_embedding::{SAMPLED, Tally, WalkGraph, sample_pairs, true_pair_share};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Graph;
 use folkmoot_scores::auc;
@@ -41,7 +41,7 @@ pub(super) fn devices(graph: &Graph, end: &End<'_, FedWalk>, sheet: &mut Sheet) 
 }
 
 /// How many edges the server could read off what it gets.
-pub(super) fn write(walked: &Walked, end: &End<'_, FedWalk>, sheet: &mut Sheet) {
+pub(super) fn write(walked: &WalkGraph, end: &End<'_, FedWalk>, sheet: &mut Sheet) {
     let graph = walked.graph();
     rows(graph, end, sheet);
     let firsts: Vec<&[u32]> = end
