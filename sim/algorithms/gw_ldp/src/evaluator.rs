@@ -8,10 +8,10 @@
 //! | `changes.csv` | how far each graph moves with an edge or a node less |
 //! | `not_scored.csv` | what could not be computed, and why |
 
-use super::changes::{self, Change, Lost};
 use super::distances::{self, Distances, Rows};
 use super::identity::{self, Linked};
 use super::options::{Identity, Metric};
+use super::sensitivity::{self, Change, Lost};
 use super::subjects::{Subject, Subjects};
 use super::tasks::{Labelled, SvmScore};
 use super::{Embedding, GwLdp, Kept, Training};
@@ -478,17 +478,23 @@ impl View<'_> {
         if n_times == 0 {
             return;
         }
-        let changes = match changes::all(self, parameters, n_times) {
+        let changes = match sensitivity::measure(self, parameters, n_times) {
             Ok(changes) => changes,
             Err(why) => return sheet.missing("changes", &why),
         };
         let mut table = CHANGES.header(&[]);
-        for Change { id, lost, hops, clean } in &changes {
-            let _ = writeln!(table, "{id},{},{hops},{clean}", lost.name());
+        for Change {
+            id,
+            lost,
+            hops,
+            embedding,
+        } in &changes
+        {
+            let _ = writeln!(table, "{id},{},{hops},{embedding}", lost.name());
         }
         for lost in [Lost::Edge, Lost::Node] {
             for (metric, value) in [
-                (Metric::Clean, (|change| change.clean) as fn(&Change) -> f64),
+                (Metric::Clean, (|change| change.embedding) as fn(&Change) -> f64),
                 (Metric::Hops, |change| change.hops),
             ] {
                 let values: Vec<f64> = changes.iter().filter(|change| change.lost == lost).map(value).collect();

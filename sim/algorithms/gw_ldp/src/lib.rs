@@ -45,7 +45,6 @@
 //! A mechanism for embeddings is a type below [`release`] and one line in [`register`]. It names
 //! the `Mechanism` that a table of rows goes through; this crate releases, charges and sends.
 
-mod changes;
 mod collected;
 mod distances;
 mod evaluator;
@@ -54,6 +53,7 @@ mod message;
 mod options;
 mod params;
 pub mod release;
+mod sensitivity;
 mod subjects;
 mod tables;
 mod tasks;

@@ -1,4 +1,4 @@
-//! What an eavesdropper has read of each graph, and what of it an attack looks at.
+//! Messages that an eavesdropper has read, per graph, and the parts that an attack uses.
 
 use crate::data::Data;
 use crate::matcher::{Matcher, Matrix};
@@ -11,16 +11,17 @@ use folkmoot_scores::inference::Table;
 const SHADOW: Purpose = Purpose(*b"pp-shado");
 const PARTNER: Purpose = Purpose(*b"pp-partn");
 
-/// The matches that are overheard: of graphs whose properties are known, and of those whose
-/// properties are guessed.
+/// The observed matches: of graphs with a known property, and of those whose property is inferred.
 pub(super) struct Overheard {
     /// Pairs whose first graph's property is known, in the order in which smaller shadow sets take
     /// them.
     pub(super) known: Vec<Pair>,
-    /// Pairs whose first graph's property is guessed: those that validate, then those that test.
+    /// Pairs whose first graph's property is inferred: validation pairs, then test pairs.
     pub(super) targets: Vec<Pair>,
-    /// For [`Intercept::Random`], of both.
-    pub(super) coins: [Vec<bool>; 2],
+    /// Number of `targets` that validate.
+    pub(super) n_validation: usize,
+    /// Choices of [`Intercept::Random`], for `known` and `targets`.
+    pub(super) random_choices: [Vec<bool>; 2],
 }
 
 impl Overheard {
@@ -35,9 +36,15 @@ impl Overheard {
         let known = one_of_two(&pairs, share(shadow, data.train.len()), &mut rng);
         let all = [data.validation.clone(), data.test.clone()].concat();
         let targets = one_of_two(&all, usize::MAX, &mut rng);
-        let coins =
+        let random_choices =
             [known.len(), targets.len()].map(|n| -> Vec<bool> { (0..n).map(|_| index(&mut rng, 2) == 0).collect() });
-        Overheard { known, targets, coins }
+        Overheard {
+            known,
+            targets,
+            // Of two pairs per graph, one is taken.
+            n_validation: data.validation.len() / 2,
+            random_choices,
+        }
     }
 
     /// Matches of the same graphs with another partner.
@@ -59,7 +66,8 @@ impl Overheard {
         Overheard {
             known,
             targets,
-            coins: self.coins.clone(),
+            n_validation: self.n_validation,
+            random_choices: self.random_choices.clone(),
         }
     }
 
@@ -125,7 +133,7 @@ impl Seen {
         }
     }
 
-    pub(super) fn view(&self, intercept: Intercept, coin: bool) -> Vec<f32> {
+    pub(super) fn view(&self, intercept: Intercept, takes_sent: bool) -> Vec<f32> {
         match intercept {
             Intercept::Concat => [self.mean_sent.as_slice(), &self.mean_result].concat(),
             Intercept::G => self.mean_sent.clone(),
@@ -133,7 +141,7 @@ impl Seen {
             Intercept::AllG => self.all_sent.clone(),
             Intercept::Everything => [self.all_sent.as_slice(), &self.mean_result, &self.rest].concat(),
             Intercept::Random => {
-                let picked = match coin && !self.mean_sent.is_empty() {
+                let picked = match takes_sent && !self.mean_sent.is_empty() {
                     true => &self.mean_sent,
                     false => &self.mean_result,
                 };
@@ -158,6 +166,7 @@ impl Seen {
 }
 
 /// The views of several matches.
-pub(super) fn views(seen: &[Seen], intercept: Intercept, coins: &[bool]) -> Table {
-    Table::from_rows(seen.iter().zip(coins).map(|(seen, coin)| seen.view(intercept, *coin)))
+pub(super) fn views(seen: &[Seen], intercept: Intercept, random_choices: &[bool]) -> Table {
+    let rows = seen.iter().zip(random_choices);
+    Table::from_rows(rows.map(|(seen, takes_sent)| seen.view(intercept, *takes_sent)))
 }

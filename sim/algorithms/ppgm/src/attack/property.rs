@@ -23,11 +23,10 @@ impl Attack {
         }
     }
 
-    /// How well the property is inferred from each interception that the model allows: macro
-    /// one-vs-rest areas under the ROC curve.
+    /// Infers the property from each interception that the model allows: macro one-vs-rest AUC.
     ///
-    /// Classes without a graph that validates or tests, or without another, have no area and are
-    /// left out of the mean.
+    /// A class has no AUC, and is left out of the mean, if it has no positive or no negative
+    /// evaluation graph.
     pub fn infer(
         &self,
         data: &Data,
@@ -36,33 +35,34 @@ impl Attack {
         streams: Streams,
     ) -> Vec<(Intercept, Option<f64>)> {
         let overheard = Overheard::draw(self, self.shadow, data, streams);
-        let seen = overheard.read(data, deployed);
+        let observations = overheard.read(data, deployed);
         let [known, targets] = [&overheard.known, &overheard.targets].map(|pairs| -> Vec<u32> {
             let property = |pair: &Pair| data.properties[pair.first as usize];
             pairs.iter().map(property).collect()
         });
         let (network, n_classes) = (self.network(width), data.n_properties);
         let area = |intercept| {
-            let [shadow, asked] = [0, 1].map(|part| views(&seen[part], intercept, &overheard.coins[part]));
+            let [shadow, target_rows] =
+                [0, 1].map(|part| views(&observations[part], intercept, &overheard.random_choices[part]));
             let mut rng = streams.global(LEARN);
             let learned = (&shadow, known.as_slice());
             let area = match self.choice {
                 Choice::Last => {
                     let perceptron = network.learn(learned, None, n_classes, &mut rng);
-                    macro_auc(&targets, &perceptron.scores(&asked), n_classes)
+                    macro_auc(&targets, &perceptron.scores(&target_rows), n_classes)
                 }
                 Choice::BestValidation => {
-                    let (validating, testing) = targets.split_at(data.validation.len() / 2);
+                    let (validating, testing) = targets.split_at(overheard.n_validation);
                     let ids: Vec<u32> = (0..targets.len() as u32).collect();
                     let (first, rest) = ids.split_at(validating.len());
-                    let [first, rest] = [first, rest].map(|ids| asked.select(ids));
+                    let [first, rest] = [first, rest].map(|ids| target_rows.select(ids));
                     let perceptron = network.learn(learned, Some((&first, validating)), n_classes, &mut rng);
                     macro_auc(testing, &perceptron.scores(&rest), n_classes)
                 }
             };
             (intercept, area)
         };
-        // Everything is read where it is asked for.
+        // `Everything` is computed only on request.
         let wanted = |intercept: &Intercept| *intercept != Intercept::Everything || self.intercept == *intercept;
         let allowed = Intercept::allowed(deployed.matcher.n_exchanges() > 0);
         allowed.filter(wanted).map(area).collect()

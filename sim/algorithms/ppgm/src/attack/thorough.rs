@@ -164,11 +164,11 @@ impl Thorough {
         let mut found = Vec::new();
         for intercept in allowed {
             let known = Known {
-                rows: views(&seen[0][..n_known], intercept, &overheard.coins[0]),
+                rows: views(&seen[0][..n_known], intercept, &overheard.random_choices[0]),
                 labels: labels.clone(),
                 groups: groups.clone(),
             };
-            let asked = views(&seen[1], intercept, &overheard.coins[1]);
+            let asked = views(&seen[1], intercept, &overheard.random_choices[1]);
             // The same folds for all that one shadow set knows.
             let mut rng = view.streams.global(GUESS);
             let guesses = self
@@ -220,17 +220,27 @@ fn distinct_pairs(view: &View<'_>, deployed: &Deployed<'_>, sheet: &mut Sheet) {
 /// Writes down what was read.
 fn keep(heard: &Heard, view: &View<'_>, sheet: &mut Sheet) {
     let Heard { overheard, seen, .. } = heard;
-    let [known, targets] = [0, 1].map(|part| views(&seen[part], Intercept::Everything, &overheard.coins[part]));
+    let [known, targets] =
+        [0, 1].map(|part| views(&seen[part], Intercept::Everything, &overheard.random_choices[part]));
     let values = [known.values(), targets.values()].concat();
     sheet.artifact(
         "intercepted.npy",
         npy_f32(&values, &[known.n_rows() + targets.n_rows(), known.width()]),
     );
-    let (data, n_validating) = (view.data, view.data.validation.len() / 2);
+    let data = view.data;
     let mut table = OVERHEARD.header(&[]);
     let parts = overheard.known.iter().map(|pair| ("train", pair));
     let targets = overheard.targets.iter().enumerate();
-    let parts = parts.chain(targets.map(|(at, pair)| (if at < n_validating { "validation" } else { "test" }, pair)));
+    let parts = parts.chain(targets.map(|(at, pair)| {
+        (
+            if at < overheard.n_validation {
+                "validation"
+            } else {
+                "test"
+            },
+            pair,
+        )
+    }));
     for (part, pair) in parts {
         let graph = pair.first as usize;
         table += &format!(

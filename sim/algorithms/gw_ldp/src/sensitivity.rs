@@ -1,7 +1,7 @@
-//! How far a graph moves when it loses an edge or a node: what the metric would have to hide.
+//! Sensitivity of Gromov-Wasserstein distances: how far a graph moves without an edge or a node.
 //!
-//! The paper's figure on the sensitivity of Gromov-Wasserstein. Rows of the changed graph are those
-//! that the last global model gives; its inputs are those of the nodes that stay.
+//! For the paper's figure on sensitivity. The last global model computes the rows of the changed
+//! graph from the inputs of the remaining nodes.
 
 use super::distances::{of_hops, spaces, weighed};
 use super::evaluator::View;
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 const CHANGE: Purpose = Purpose(*b"gl-chang");
 
-/// What a graph lost.
+/// The removed part of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lost {
     Edge,
@@ -37,27 +37,37 @@ impl Lost {
     }
 }
 
-/// How far a graph moved.
+/// Distances between a graph and its changed version.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Change {
     pub(super) id: u32,
     pub(super) lost: Lost,
     /// Between the hop counts.
     pub(super) hops: f64,
-    /// Between the embeddings, before anything is done to them.
-    pub(super) clean: f64,
+    /// Between the embeddings, without noise.
+    pub(super) embedding: f64,
 }
 
-/// Changes every graph `n_times` by an edge less and as often by a node less, where it has one to
+/// The two spaces of a graph that are compared.
+struct Spaces {
+    hops: Space,
+    embedding: Space,
+}
+
+/// Removes a random edge, and separately a random node, `n_times` from each graph that has one to
 /// spare.
-pub(super) fn all(system: &View<'_>, parameters: &[f32], n_times: u32) -> Result<Vec<Change>, String> {
-    let inputs = system.input_rows();
+pub(super) fn measure(view: &View<'_>, parameters: &[f32], n_times: u32) -> Result<Vec<Change>, String> {
+    let inputs = view.input_rows();
     let of_graph = |inputs: &GraphRows| -> Result<Vec<Change>, String> {
-        let graph = system.subjects.graph(inputs.id);
-        let mut rng = system
+        let graph = view.subjects.graph(inputs.id);
+        let mut changes = Vec::new();
+        if graph.n_edges() == 0 && graph.n_nodes() <= 1 {
+            return Ok(changes);
+        }
+        let whole = view.spaces_of(graph, inputs, parameters)?;
+        let mut rng = view
             .streams
             .counted(CHANGE, Party::Server, Round(0), u64::from(inputs.id));
-        let mut changes = Vec::new();
         for _ in 0..n_times {
             if graph.n_edges() > 0 {
                 let lost = index(&mut rng, graph.n_edges());
@@ -69,7 +79,8 @@ pub(super) fn all(system: &View<'_>, parameters: &[f32], n_times: u32) -> Result
                     .collect();
                 let changed =
                     Graph::from_edges(graph.n_nodes() as u32, &edges, false).map_err(|error| error.to_string())?;
-                changes.push(system.change(Lost::Edge, graph, inputs, &changed, inputs, parameters)?);
+                let changed = view.spaces_of(&changed, inputs, parameters)?;
+                changes.push(view.change(inputs.id, Lost::Edge, &whole, &changed)?);
             }
             if graph.n_nodes() > 1 {
                 let lost = index(&mut rng, graph.n_nodes());
@@ -83,7 +94,8 @@ pub(super) fn all(system: &View<'_>, parameters: &[f32], n_times: u32) -> Result
                     values: stay.iter().flat_map(row).collect(),
                     width: inputs.width,
                 };
-                changes.push(system.change(Lost::Node, graph, inputs, &graph.induced(&stay), &left, parameters)?);
+                let changed = view.spaces_of(&graph.induced(&stay), &left, parameters)?;
+                changes.push(view.change(inputs.id, Lost::Node, &whole, &changed)?);
             }
         }
         Ok(changes)
@@ -93,33 +105,29 @@ pub(super) fn all(system: &View<'_>, parameters: &[f32], n_times: u32) -> Result
 }
 
 impl View<'_> {
-    fn change(
-        &self,
-        lost: Lost,
-        graph: &Graph,
-        inputs: &GraphRows,
-        changed: &Graph,
-        left: &GraphRows,
-        parameters: &[f32],
-    ) -> Result<Change, String> {
+    /// The spaces of hop counts and of embeddings of a graph with these inputs.
+    fn spaces_of(&self, graph: &Graph, inputs: &GraphRows, parameters: &[f32]) -> Result<Spaces, String> {
+        let params = &self.task.params;
+        let hops = of_hops(graph, params.node_weights).map_err(|error| error.to_string())?;
+        let rows = self
+            .classifier
+            .rows_of_graph(graph, inputs, parameters, params.representation);
+        let values: Vec<f64> = rows.values.iter().map(|value| f64::from(*value)).collect();
+        let space = spaces(vec![(&values[..], rows.width as usize)], params.distance);
+        let space = space.map_err(|error| error.to_string())?.swap_remove(0);
+        let degrees = params.node_weights.degrees(graph);
+        let embedding = weighed(space, degrees.as_deref()).map_err(|error| error.to_string())?;
+        Ok(Spaces { hops, embedding })
+    }
+
+    fn change(&self, id: u32, lost: Lost, whole: &Spaces, changed: &Spaces) -> Result<Change, String> {
         let options = self.task.params.solver.options().unwrap_or_default();
         let between = |a: &Space, b: &Space| gw::gw(a, b, &options).map_err(|error| error.to_string());
-        let weights = self.task.params.node_weights;
-        let hops = |graph: &Graph| of_hops(graph, weights).map_err(|error| error.to_string());
-        let embedded = |graph: &Graph, inputs: &GraphRows| -> Result<Space, String> {
-            let rows = self
-                .classifier
-                .rows_of_graph(graph, inputs, parameters, self.task.params.representation);
-            let values: Vec<f64> = rows.values.iter().map(|value| f64::from(*value)).collect();
-            let space = spaces(vec![(&values[..], rows.width as usize)], self.task.params.distance);
-            let space = space.map_err(|error| error.to_string())?.swap_remove(0);
-            weighed(space, weights.degrees(graph).as_deref()).map_err(|error| error.to_string())
-        };
         Ok(Change {
-            id: inputs.id,
+            id,
             lost,
-            hops: between(&hops(graph)?, &hops(changed)?)?,
-            clean: between(&embedded(graph, inputs)?, &embedded(changed, left)?)?,
+            hops: between(&whole.hops, &changed.hops)?,
+            embedding: between(&whole.embedding, &changed.embedding)?,
         })
     }
 }
