@@ -1,8 +1,8 @@
-//! What AdaFGL's two steps are worth: the common model, and what each client makes of it.
+//! Scores of AdaFGL's two steps: the global model, and the personalised networks.
 
 use super::Personal;
 use super::likeness::softmax;
-use super::personal::{Second as Made, second};
+use super::personal::{PersonalResult, personalise};
 use folkmoot_classifiers::classifier::{Accuracy, Held, Nodes, Part};
 use folkmoot_classifiers::federated::{Federated, conclude_own};
 use folkmoot_draws::Purpose;
@@ -56,14 +56,14 @@ impl RoundEvaluator<Federated> for Second {
             let logits = classifier.logits(shard, end.parameters);
             let mut rng = end.run.streams.party(SECOND, Party::Client(ClientId(client)), round);
             let features = classifier.scaled_features(shard, end.parameters);
-            let made = second(&nodes, &features, &logits, &self.personal, &mut rng);
+            let made = personalise(&nodes, &features, &logits, &self.personal, &mut rng);
             let n_classes = logits.len() / nodes.labels.len();
             let own = row(client, &nodes, &made.shares, n_classes);
             let common = row(client, &nodes, &softmax(&logits, n_classes), n_classes);
             Some((nodes.labels.len(), made, own.zip(common)))
         });
-        let made: Vec<Option<(usize, Made, _)>> = made.collect();
-        let made: Vec<(usize, Made, _)> = made.into_iter().flatten().collect();
+        let made: Vec<Option<(usize, PersonalResult, _)>> = made.collect();
+        let made: Vec<(usize, PersonalResult, _)> = made.into_iter().flatten().collect();
         let homophily: Vec<f64> = made.iter().map(|(_, made, _)| made.homophily).collect();
         let n_nodes: usize = made.iter().map(|(n, ..)| n).sum();
         if n_nodes > 0 {

@@ -1,4 +1,4 @@
-//! The networks that a client makes for its own graph, and their training.
+//! The personalised networks of a client, and their training.
 
 use super::likeness::{alike, homophily, softmax, weighed};
 use super::relations::Relations;
@@ -8,24 +8,23 @@ use folkmoot_draws::SimRng;
 use folkmoot_learning::layers::Linear;
 use folkmoot_learning::{Adam, Batch, Decay, Init, Layout, Moments, Optimiser, Parameter, Tape, Var};
 
-/// The slope of a rectifier below 0 before it learns.
+/// Initial slope of a PReLU below 0.
 const SLOPE: f32 = 0.25;
 
-/// Linear layers with a rectifier behind each but the last, whose slope learns.
+/// Linear layers with a PReLU behind each, except the last; all share one slope.
 struct Perceptron {
-    passed: Passed,
+    propagated: PropagatedLinear,
     layers: Vec<Linear>,
     slope: Parameter,
 }
 
-/// A linear layer on `X, Â X, Â² X, …` side by side that makes none of them but `X`:
-/// `X W_0 + Â (X W_1 + Â (X W_2 + …))`, by which few features that are not 0 stay few.
-pub(super) struct Passed(Vec<Linear>);
+/// A linear layer on the concatenation of `X, Â X, Â² X, …`, which computes
+/// `X W_0 + Â (X W_1 + Â (X W_2 + …))` instead. Sparse features stay sparse.
+pub(super) struct PropagatedLinear(Vec<Linear>);
 
-impl Passed {
-    /// One that looks at features that were passed along up to `steps` times; without any it is a
-    /// layer like any other.
-    pub(super) fn new(layout: &mut Layout, name: &str, steps: u32, n_in: usize, n_out: usize) -> Passed {
+impl PropagatedLinear {
+    /// A layer on features propagated up to `steps` times; with 0 steps an ordinary linear layer.
+    pub(super) fn new(layout: &mut Layout, name: &str, steps: u32, n_in: usize, n_out: usize) -> PropagatedLinear {
         let start = glorot((steps as usize + 1) * n_in, n_out);
         let mut blocks: Vec<Linear> = (0..=steps)
             .map(|step| Linear {
@@ -34,35 +33,35 @@ impl Passed {
             })
             .collect();
         blocks[0].bias = Some(layout.weight(format!("{name}0.bias"), 1, n_out, Init::Zeros));
-        Passed(blocks)
+        PropagatedLinear(blocks)
     }
 
     pub(super) fn forward<'g>(&self, tape: &mut Tape<'g>, features: Var, weighed: &'g Batch) -> Var {
-        let (last, others) = self.0.split_last().expect("features are looked at as they are");
+        let (last, others) = self.0.split_last().expect("there is a weight for 0 steps");
         let so_far = last.forward(tape, features);
         others.iter().rev().fold(so_far, |so_far, layer| {
-            let passed = tape.propagate(weighed.adjacency(), so_far);
+            let propagated = tape.propagate(weighed.adjacency(), so_far);
             let own = layer.forward(tape, features);
-            tape.add(passed, own)
+            tape.add(propagated, own)
         })
     }
 }
 
-/// Glorot's start for rectifiers.
+/// Xavier uniform with ReLU gain.
 fn glorot(n_in: usize, n_out: usize) -> Init {
     Init::Uniform((12.0 / (n_in + n_out) as f32).sqrt())
 }
 
 impl Perceptron {
-    /// `widths` are those of features, of what is hidden, and of the answer.
+    /// `widths`: of the features, the hidden layers, and the output.
     fn new(layout: &mut Layout, name: &str, slope: Parameter, steps: u32, widths: &[usize]) -> Perceptron {
-        let passed = Passed::new(layout, name, steps, widths[0], widths[1]);
+        let propagated = PropagatedLinear::new(layout, name, steps, widths[0], widths[1]);
         let layer = |(i, pair): (usize, &[usize])| Linear {
             weight: layout.weight(format!("{name}{i}.weight"), pair[0], pair[1], glorot(pair[0], pair[1])),
             bias: Some(layout.weight(format!("{name}{i}.bias"), 1, pair[1], Init::Zeros)),
         };
         Perceptron {
-            passed,
+            propagated,
             layers: (1..).zip(widths[1..].windows(2)).map(layer).collect(),
             slope,
         }
@@ -75,7 +74,7 @@ impl Perceptron {
         weighed: &'g Batch,
         drops: &mut Option<(f32, &mut SimRng)>,
     ) -> Var {
-        let first = self.passed.forward(tape, features, weighed);
+        let first = self.propagated.forward(tape, features, weighed);
         self.layers.iter().fold(first, |rows, layer| {
             let rows = rectified(tape, rows, self.slope);
             let rows = match drops {
@@ -95,60 +94,60 @@ fn rectified(tape: &mut Tape<'_>, x: Var, slope: Parameter) -> Var {
     tape.add_rescaled(rest, slope.var(), below)
 }
 
-/// What a client's nodes are classified by, beside the common model.
-struct Own {
+/// The personalised networks of a client, for homophilous and heterophilous nodes.
+struct PersonalNetworks {
     layout: Layout,
-    like: Option<Perceptron>,
-    unlike: Option<Unlike>,
+    homophilous: Option<Perceptron>,
+    heterophilous: Option<Heterophilous>,
     n_classes: usize,
 }
 
-/// The network for nodes that are unlike their neighbours.
-struct Unlike {
+/// The three perceptrons for heterophilous nodes.
+struct Heterophilous {
     on_features: Perceptron,
-    on_passed: Perceptron,
-    told: Perceptron,
+    on_propagated: Perceptron,
+    message_passing: Perceptron,
 }
 
-/// What a pass looks at.
+/// Inputs of a forward pass.
 #[derive(Clone, Copy)]
 struct Sight<'g> {
-    /// Features, and what they are passed along.
+    /// Features, and the matrix that propagates them.
     weighed: &'g Batch,
     relations: &'g Relations,
 }
 
-impl Own {
-    fn new(n_features: usize, n_classes: usize, personal: &Personal, parts: [bool; 2]) -> Own {
+impl PersonalNetworks {
+    fn new(n_features: usize, n_classes: usize, personal: &Personal, parts: [bool; 2]) -> PersonalNetworks {
         let mut layout = Layout::new();
         let hidden = personal.hidden as usize;
         let steps = personal.steps;
         let slope = |layout: &mut Layout, name: &str| layout.weight(name, 1, 1, Init::Constant(SLOPE));
-        let [has_like, has_unlike] = parts;
-        let like = has_like.then(|| {
+        let [has_homophilous, has_heterophilous] = parts;
+        let homophilous = has_homophilous.then(|| {
             let slope = slope(&mut layout, "like.slope");
             Perceptron::new(&mut layout, "like", slope, steps, &[n_features, hidden, n_classes])
         });
-        let unlike = has_unlike.then(|| {
-            let [own, told] = ["unlike.slope", "told.slope"].map(|name| slope(&mut layout, name));
+        let heterophilous = has_heterophilous.then(|| {
+            let [own, message_passing] = ["unlike.slope", "told.slope"].map(|name| slope(&mut layout, name));
             let widths = [n_features, hidden, hidden, n_classes];
             let mut three = |name: &str, slope, steps| Perceptron::new(&mut layout, name, slope, steps, &widths);
-            Unlike {
-                on_passed: three("passed", own, steps),
+            Heterophilous {
+                on_propagated: three("passed", own, steps),
                 on_features: three("features", own, 0),
-                told: three("told", told, steps),
+                message_passing: three("told", message_passing, steps),
             }
         });
-        Own {
+        PersonalNetworks {
             layout,
-            like,
-            unlike,
+            homophilous,
+            heterophilous,
             n_classes,
         }
     }
 
-    /// Logits for all nodes: of the network for nodes like their neighbours, if there is one, then
-    /// the three of the other.
+    /// Logits for all nodes: of the homophilous network, if there is one, then the three of the
+    /// heterophilous network.
     fn logits<'g>(
         &self,
         tape: &mut Tape<'g>,
@@ -158,54 +157,58 @@ impl Own {
         let features = sight.weighed.features(tape);
         let mut of =
             |network: &Perceptron, tape: &mut Tape<'g>| network.forward(tape, features, sight.weighed, &mut drops);
-        let like = self.like.as_ref().map(|network| of(network, tape));
-        let unlike = self.unlike.as_ref().map(|network| {
-            let on_passed = of(&network.on_passed, tape);
+        let homophilous = self.homophilous.as_ref().map(|network| of(network, tape));
+        let heterophilous = self.heterophilous.as_ref().map(|network| {
+            let on_propagated = of(&network.on_propagated, tape);
             let on_features = of(&network.on_features, tape);
-            let rows = of(&network.told, tape);
-            [on_features, on_passed, self.told(tape, rows, sight, network.told.slope)]
+            let rows = of(&network.message_passing, tape);
+            [
+                on_features,
+                on_propagated,
+                self.message_passing(tape, rows, sight, network.message_passing.slope),
+            ]
         });
-        (like, unlike)
+        (homophilous, heterophilous)
     }
 
     /// `(softmax(R⁺ Z) − softmax(R⁻ Z) + Z) / 2`.
-    fn told<'g>(&self, tape: &mut Tape<'g>, rows: Var, sight: Sight<'g>, slope: Parameter) -> Var {
+    fn message_passing<'g>(&self, tape: &mut Tape<'g>, rows: Var, sight: Sight<'g>, slope: Parameter) -> Var {
         let (n, c) = (sight.relations.alike.n_rows(), self.n_classes);
         let both = tape.custom(sight.relations, &[rows], n, 2 * c);
         let [above, below] = [0, c].map(|from| tape.slice_columns(both, from, c));
-        // A rectifier of R is `above + slope · below`; one of −R turns both round.
+        // The PReLU of R is `above + slope · below`; that of −R swaps both.
         let mut signal = |own: Var, other: Var, sign: f32| {
             let rest = tape.subtract(own, other);
             let sum = tape.add_rescaled(rest, slope.var(), other);
             let sum = tape.scale(sign, sum);
             tape.softmax(sum, None)
         };
-        let (like, unlike) = (signal(above, below, 1.0), signal(below, above, -1.0));
-        let apart = tape.subtract(like, unlike);
-        let sum = tape.add(apart, rows);
+        let (positive, negative) = (signal(above, below, 1.0), signal(below, above, -1.0));
+        let difference = tape.subtract(positive, negative);
+        let sum = tape.add(difference, rows);
         tape.scale(0.5, sum)
     }
 }
 
-/// What a client's second step has come to.
+/// Result of a client's second step.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Second {
-    /// How likely each class of each node is: shape `(n_nodes, n_classes)`.
+pub(super) struct PersonalResult {
+    /// Class probabilities of each node, shape `(n_nodes, n_classes)`.
     pub(super) shares: Vec<f32>,
-    /// The share of hidden labels that are told rightly by those about them.
+    /// Fraction of hidden training labels that label propagation predicts correctly.
     pub(super) homophily: f64,
-    /// Arcs between nodes that are alike.
+    /// Number of arcs between similar nodes.
     pub(super) n_alike: usize,
 }
 
-/// A client's second step, from the logits that the common model has for its nodes.
-pub(super) fn second(
+/// A client's second step, from the logits of the global model for its nodes.
+pub(super) fn personalise(
     nodes: &Nodes<'_>,
     features: &[f32],
     logits: &[f32],
     personal: &Personal,
     rng: &mut SimRng,
-) -> Second {
+) -> PersonalResult {
     let n = nodes.labels.len();
     let n_classes = logits.len() / n;
     let common = softmax(logits, n_classes);
@@ -215,12 +218,12 @@ pub(super) fn second(
     let mut weighed_batch = Batch::new(features.len() / n);
     weighed_batch.push(&weighed(nodes, &alike, personal.alpha), features);
     weighed_batch.keep_nonzeros();
-    let (parts, weight_of_like) = match personal.branch {
+    let (parts, weight_of_homophilous) = match personal.branch {
         Branch::Chosen { at } if homophily >= at => ([true, false], 1.0),
         Branch::Chosen { .. } => ([false, true], 0.0),
         Branch::Mixed => ([true, true], homophily as f32),
     };
-    let own = Own::new(features.len() / n, n_classes, personal, parts);
+    let own = PersonalNetworks::new(features.len() / n, n_classes, personal, parts);
     let relations = Relations {
         alike,
         beta: personal.beta as f32,
@@ -231,38 +234,39 @@ pub(super) fn second(
         relations: &relations,
     };
     let parameters = own.trained(nodes, sight, &common, personal, rng);
+    // The authors' code (`main.py`) applies softmax to the probabilities again.
     let again = softmax(&common, n_classes);
     let shares = Tape::with_own(|tape| {
         tape.load(&own.layout, &parameters);
-        let (like, unlike) = own.logits(tape, sight, None);
+        let (homophilous, heterophilous) = own.logits(tape, sight, None);
         let mut shares = vec![0.0; common.len()];
         let mut add = |logits: &[f32], weight: f32| {
             let answer = softmax(logits, n_classes);
             shares.iter_mut().zip(&answer).for_each(|(to, x)| *to += weight * x);
         };
-        if let Some(like) = like {
-            add(tape.value(like), 0.5 * weight_of_like);
+        if let Some(homophilous) = homophilous {
+            add(tape.value(homophilous), 0.5 * weight_of_homophilous);
         }
-        for logits in unlike.into_iter().flatten() {
-            add(tape.value(logits), (1.0 - weight_of_like) / 3.0);
+        for logits in heterophilous.into_iter().flatten() {
+            add(tape.value(logits), (1.0 - weight_of_homophilous) / 3.0);
         }
-        if like.is_some() {
+        if homophilous.is_some() {
             shares
                 .iter_mut()
                 .zip(&again)
-                .for_each(|(to, x)| *to += 0.5 * weight_of_like * x);
+                .for_each(|(to, x)| *to += 0.5 * weight_of_homophilous * x);
         }
         shares
     });
-    Second {
+    PersonalResult {
         shares,
         homophily,
         n_alike,
     }
 }
 
-impl Own {
-    /// The networks after training, from a start that `rng` draws.
+impl PersonalNetworks {
+    /// Parameters of the networks after training; `rng` draws the initial ones.
     fn trained(
         &self,
         nodes: &Nodes<'_>,
@@ -283,13 +287,14 @@ impl Own {
             tape.load(&self.layout, &start);
             for _ in 0..personal.epochs {
                 tape.reset();
-                let (like, unlike) = self.logits(tape, sight, Some((personal.dropout as f32, &mut *rng)));
+                let (homophilous, heterophilous) = self.logits(tape, sight, Some((personal.dropout as f32, &mut *rng)));
                 let mut losses = Vec::new();
-                if let Some(like) = like {
-                    losses.push(tape.cross_entropy(like, nodes.labels, Some(trained)));
-                    losses.push(tape.mean_squared_error(like, common, None));
+                if let Some(homophilous) = homophilous {
+                    losses.push(tape.cross_entropy(homophilous, nodes.labels, Some(trained)));
+                    // Squared error of logits against probabilities, as in the authors' code.
+                    losses.push(tape.mean_squared_error(homophilous, common, None));
                 }
-                for logits in unlike.into_iter().flatten() {
+                for logits in heterophilous.into_iter().flatten() {
                     losses.push(tape.cross_entropy(logits, nodes.labels, Some(trained)));
                 }
                 let loss = losses.into_iter().reduce(|sum, loss| tape.add(sum, loss));

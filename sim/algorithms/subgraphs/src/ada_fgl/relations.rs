@@ -1,14 +1,15 @@
-//! Messages to nodes like and unlike, along relations that are learned: an operation of the tape
-//! whose matrix of all pairs is never kept.
+//! Message passing along learned relations, positive and negative: an operation of the tape that
+//! never stores the matrix of all pairs.
 
 use super::likeness::{cosines, directions, softmax};
 use folkmoot_learning::Csr;
 use folkmoot_learning::tape::{Backward, Function};
 
-/// Of `Z`, shape `(n, C)`: `(R⁺ Z, R⁻ Z)` side by side, shape `(n, 2C)`, where `R⁺` and `R⁻` are
-/// what lies above and below 0 of the scaled relations `β M + (1 − β) cos(softmax Z)`, 1 on the
-/// diagonal. Rows of relations are made again whenever they are needed: `n²` numbers are read, `n`
-/// are kept.
+/// From `Z`, shape `(n, C)`, computes the columns `(R⁺ Z, R⁻ Z)`, shape `(n, 2C)`.
+///
+/// `R⁺` and `R⁻` are the positive and negative parts of the scaled relations
+/// `β M + (1 − β) cos(softmax Z)`, with 1 on the diagonal. Rows of relations are recomputed when
+/// needed: `n²` numbers are read, `n` are stored.
 #[derive(Debug)]
 pub(super) struct Relations {
     /// `M`.
@@ -19,7 +20,7 @@ pub(super) struct Relations {
     pub(super) n_classes: usize,
 }
 
-/// What scales relations: their mean, and their largest with its place.
+/// Scale of the relations: their mean, and the largest with its position.
 #[derive(Clone, Copy)]
 struct Scale {
     mean: f32,
@@ -28,8 +29,11 @@ struct Scale {
 }
 
 impl Scale {
-    /// A relation above the mean comes to so much of 1, and one below to so much of −1; 0 where all
-    /// are alike.
+    /// The parts above and below 0 of a scaled relation: `(r − mean)/(max − mean)` above the mean;
+    /// `−r/mean` below, as in the authors' code (`my_model.py`), so a relation of 0 stays 0.
+    ///
+    /// This is faithful to that code and not monotone: −1 at the mean, 0 just above it. A relation
+    /// at or below a mean that is not positive has two parts of 0.
     fn scaled(self, relation: f32) -> (f32, f32) {
         match relation > self.mean {
             true => ((relation - self.mean) / (self.largest - self.mean), 0.0),
@@ -44,7 +48,7 @@ impl Relations {
         self.alike.n_rows()
     }
 
-    /// The relations of node `i`, none with itself.
+    /// The relations of node `i`; 0 with itself.
     fn row(&self, directions: &[f32], i: usize, to: &mut [f32]) {
         cosines(directions, i, to);
         to.iter_mut().for_each(|x| *x *= 1.0 - self.beta);
@@ -71,18 +75,18 @@ impl Relations {
         Scale { mean, largest, at }
     }
 
-    /// Rows column by column.
-    fn turned(&self, z: &[f32]) -> Vec<f32> {
+    /// `Z`, stored column by column.
+    fn transposed(&self, z: &[f32]) -> Vec<f32> {
         let n = self.n();
-        let mut turned = vec![0.0; z.len()];
+        let mut transposed = vec![0.0; z.len()];
         for (i, row) in z.chunks_exact(self.n_classes).enumerate() {
-            row.iter().enumerate().for_each(|(c, x)| turned[c * n + i] = *x);
+            row.iter().enumerate().for_each(|(c, x)| transposed[c * n + i] = *x);
         }
-        turned
+        transposed
     }
 }
 
-/// A sum of products in eight lanes, whatever the machine has.
+/// A dot product in eight lanes on every machine.
 fn dot(x: &[f32], y: &[f32]) -> f32 {
     let mut lanes = [0.0; 8];
     let (xs, ys) = (x.chunks_exact(8), y.chunks_exact(8));
@@ -99,7 +103,7 @@ impl Function for Relations {
     fn forward(&self, x: &[&[f32]], y: &mut [f32]) {
         let (z, n, width) = (x[0], self.n(), self.n_classes);
         let directions = directions(&softmax(z, width), n);
-        let (scale, turned) = (self.scale(&directions), self.turned(z));
+        let (scale, transposed) = (self.scale(&directions), self.transposed(z));
         let [mut row, mut above, mut below] = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
         for (i, y) in y.chunks_exact_mut(2 * width).enumerate() {
             self.row(&directions, i, &mut row);
@@ -107,7 +111,7 @@ impl Function for Relations {
                 (*above, *below) = scale.scaled(*relation);
             }
             (above[i], below[i]) = (1.0, 0.0);
-            for (c, column) in turned.chunks_exact(n).enumerate() {
+            for (c, column) in transposed.chunks_exact(n).enumerate() {
                 y[c] = dot(&above, column);
                 y[width + c] = dot(&below, column);
             }
@@ -117,79 +121,118 @@ impl Function for Relations {
     fn backward(&self, cx: &mut Backward<'_, '_, '_>) {
         let (z, gy, n, width) = (cx.operand(0), cx.gradient(), self.n(), self.n_classes);
         let Some(to) = cx.gradient_of(0) else { return };
-        let shares = softmax(z, width);
-        let directions = directions(&shares, n);
-        let (scale, turned) = (self.scale(&directions), self.turned(z));
-        // By the numbers of Z that are passed on, and by the directions that relations are made of;
-        // both column by column.
-        let [mut by_z, mut by_direction] = [vec![0.0; z.len()], vec![0.0; z.len()]];
-        let (mut by_mean, mut by_largest) = (0.0, 0.0);
-        let reach = scale.largest - scale.mean;
-        let [mut row, mut of_above, mut of_below] = [vec![0.0; n], vec![0.0; n], vec![0.0; n]];
-        let spread = |own: f32, row: &[f32], to: &mut [f32]| to.iter_mut().zip(row).for_each(|(to, x)| *to += own * x);
+        let probabilities = softmax(z, width);
+        let directions = directions(&probabilities, n);
+        let scale = self.scale(&directions);
+        let mut gradients = self.through_pairs(z, &directions, scale, gy);
+        self.through_scale(&directions, scale, &mut gradients);
+        self.through_rows(&probabilities, &directions, &gradients, to);
+    }
+}
+
+/// Gradients on the way back. Matrices are stored column by column, as directions are.
+struct Gradients {
+    /// By the rows that are sent, shape `(n, C)`.
+    grad_z: Vec<f32>,
+    /// By the directions of which relations are cosines, shape `(n, C)`.
+    grad_direction: Vec<f32>,
+    /// By the mean relation.
+    grad_mean: f64,
+    /// By the largest relation.
+    grad_largest: f64,
+}
+
+/// Adds `factor` times a row.
+fn add_scaled(factor: f32, row: &[f32], to: &mut [f32]) {
+    to.iter_mut().zip(row).for_each(|(to, x)| *to += factor * x);
+}
+
+impl Relations {
+    /// Back through the products and the relation of each pair, the scale being fixed.
+    fn through_pairs(&self, z: &[f32], directions: &[f32], scale: Scale, gy: &[f32]) -> Gradients {
+        let (n, width, transposed) = (self.n(), self.n_classes, self.transposed(z));
+        let [mut grad_z, mut grad_direction] = [vec![0.0; z.len()], vec![0.0; z.len()]];
+        let (mut grad_mean, mut grad_largest) = (0.0, 0.0);
+        let Scale { mean, largest, .. } = scale;
+        let reach = largest - mean;
+        let [mut row, mut grad_r] = [vec![0.0; n], vec![0.0; n]];
+        let [mut grad_above, mut grad_below] = [vec![0.0; n], vec![0.0; n]];
+        let [mut weights_above, mut weights_below] = [vec![0.0; n], vec![0.0; n]];
         for (i, gy) in gy.chunks_exact(2 * width).enumerate() {
-            self.row(&directions, i, &mut row);
-            for (of, gradient) in [(&mut of_above, &gy[..width]), (&mut of_below, &gy[width..])] {
-                of.fill(0.0);
-                turned
+            self.row(directions, i, &mut row);
+            for (to, gradient) in [(&mut grad_above, &gy[..width]), (&mut grad_below, &gy[width..])] {
+                to.fill(0.0);
+                transposed
                     .chunks_exact(n)
                     .zip(gradient)
-                    .for_each(|(column, g)| spread(*g, column, of));
+                    .for_each(|(column, g)| add_scaled(*g, column, to));
             }
-            // From here on the buffers hold what is passed on, and `row` the gradient by the
-            // relation.
-            for (j, relation) in row.iter_mut().enumerate() {
-                let (by_above, by_below) = (of_above[j], of_below[j]);
-                (of_above[j], of_below[j]) = scale.scaled(*relation);
-                let r = *relation;
-                *relation = match r > scale.mean {
-                    _ if j == i => 0.0,
-                    true => {
-                        by_mean += f64::from(by_above * (r - scale.largest) / (reach * reach));
-                        by_largest -= f64::from(by_above * (r - scale.mean) / (reach * reach));
-                        by_above / reach
-                    }
-                    false if scale.mean > 0.0 => {
-                        by_mean += f64::from(by_below * r / (scale.mean * scale.mean));
-                        -by_below / scale.mean
-                    }
-                    false => 0.0,
+            for (j, &r) in row.iter().enumerate() {
+                (weights_above[j], weights_below[j]) = scale.scaled(r);
+                grad_r[j] = if j == i {
+                    0.0
+                } else if r > mean {
+                    grad_mean += f64::from(grad_above[j] * (r - largest) / (reach * reach));
+                    grad_largest -= f64::from(grad_above[j] * (r - mean) / (reach * reach));
+                    grad_above[j] / reach
+                } else if mean > 0.0 {
+                    grad_mean += f64::from(grad_below[j] * r / (mean * mean));
+                    -grad_below[j] / mean
+                } else {
+                    0.0
                 };
             }
-            (of_above[i], of_below[i]) = (1.0, 0.0);
-            for (c, column) in by_z.chunks_exact_mut(n).enumerate() {
-                spread(gy[c], &of_above, column);
-                spread(gy[width + c], &of_below, column);
+            (weights_above[i], weights_below[i]) = (1.0, 0.0);
+            for (c, column) in grad_z.chunks_exact_mut(n).enumerate() {
+                add_scaled(gy[c], &weights_above, column);
+                add_scaled(gy[width + c], &weights_below, column);
             }
-            for (column, direction) in by_direction.chunks_exact_mut(n).zip(directions.chunks_exact(n)) {
-                column[i] += dot(&row, direction);
-                spread(direction[i], &row, column);
+            for (column, direction) in grad_direction.chunks_exact_mut(n).zip(directions.chunks_exact(n)) {
+                column[i] += dot(&grad_r, direction);
+                add_scaled(direction[i], &grad_r, column);
             }
         }
-        // Every pair has a part in the mean, and one is the largest.
-        let by_each = (by_mean / (n * n) as f64) as f32;
-        for (column, direction) in by_direction.chunks_exact_mut(n).zip(directions.chunks_exact(n)) {
+        Gradients {
+            grad_z,
+            grad_direction,
+            grad_mean,
+            grad_largest,
+        }
+    }
+
+    /// Adds the gradients through the scale: every pair counts in the mean, and one is the largest.
+    fn through_scale(&self, directions: &[f32], scale: Scale, gradients: &mut Gradients) {
+        let n = self.n();
+        let grad_each = (gradients.grad_mean / (n * n) as f64) as f32;
+        let grad_direction = gradients.grad_direction.chunks_exact_mut(n);
+        for (column, direction) in grad_direction.zip(directions.chunks_exact(n)) {
             let all: f32 = direction.iter().sum();
             column
                 .iter_mut()
                 .zip(direction)
-                .for_each(|(to, own)| *to += 2.0 * by_each * (all - own));
+                .for_each(|(to, own)| *to += 2.0 * grad_each * (all - own));
             let (i, j) = scale.at;
             if i != j {
-                column[i] += by_largest as f32 * direction[j];
-                column[j] += by_largest as f32 * direction[i];
+                column[i] += gradients.grad_largest as f32 * direction[j];
+                column[j] += gradients.grad_largest as f32 * direction[i];
             }
         }
-        // Back through the length of a row, and through its softmax.
-        for (i, (to, share)) in to.chunks_exact_mut(width).zip(shares.chunks_exact(width)).enumerate() {
-            let own = |columns: &[f32], c: usize| columns[c * n + i];
-            let length = share.iter().map(|s| s * s).sum::<f32>().sqrt().max(1e-9);
-            let along: f32 = (0..width).map(|c| own(&by_direction, c) * own(&directions, c)).sum();
-            let by_share =
-                |c: usize| (1.0 - self.beta) * (own(&by_direction, c) - along * own(&directions, c)) / length;
-            let mean: f32 = (0..width).map(|c| by_share(c) * share[c]).sum();
+    }
+
+    /// Back through the normalisation of each row and its softmax, into the gradient by `Z`.
+    fn through_rows(&self, probabilities: &[f32], directions: &[f32], gradients: &Gradients, to: &mut [f32]) {
+        let (n, width) = (self.n(), self.n_classes);
+        let rows = to.chunks_exact_mut(width).zip(probabilities.chunks_exact(width));
+        for (i, (to, probability)) in rows.enumerate() {
+            let at = |columns: &[f32], c: usize| columns[c * n + i];
+            let length = probability.iter().map(|p| p * p).sum::<f32>().sqrt().max(1e-9);
+            let grad_direction = |c: usize| at(&gradients.grad_direction, c);
+            let along: f32 = (0..width).map(|c| grad_direction(c) * at(directions, c)).sum();
+            let grad_probability =
+                |c: usize| (1.0 - self.beta) * (grad_direction(c) - along * at(directions, c)) / length;
+            let mean: f32 = (0..width).map(|c| grad_probability(c) * probability[c]).sum();
             for (c, to) in to.iter_mut().enumerate() {
-                *to += own(&by_z, c) + share[c] * (by_share(c) - mean);
+                *to += at(&gradients.grad_z, c) + probability[c] * (grad_probability(c) - mean);
             }
         }
     }

@@ -1,5 +1,5 @@
 use super::likeness::{alike, homophily, softmax, weighed};
-use super::personal::{Passed, Second, second};
+use super::personal::{PersonalResult, PropagatedLinear, personalise};
 use super::relations::Relations;
 use super::*;
 use folkmoot_classifiers::classifier::{Model, Nodes, Part, Scale, Split, Training};
@@ -219,7 +219,7 @@ fn passed(nodes: &Nodes<'_>, features: &[f32], alike: &Csr, alpha: f64, steps: u
     let mut batch = Batch::new(n_features);
     batch.push(&weighed(nodes, alike, alpha), features);
     let mut layout = Layout::new();
-    let layer = Passed::new(&mut layout, "all", steps, n_features, n_all);
+    let layer = PropagatedLinear::new(&mut layout, "all", steps, n_features, n_all);
     let mut unit = vec![0.0; layout.len()];
     (0..n_all).for_each(|i| unit[i * n_all + i] = 1.0);
     let mut tape = Tape::new();
@@ -270,7 +270,7 @@ fn features_are_passed_along_edges_old_and_new() {
 
 #[test]
 fn networks_learn_what_their_edges_tell() {
-    let test_accuracy = |made: &Second, nodes: &Nodes<'_>| {
+    let test_accuracy = |made: &PersonalResult, nodes: &Nodes<'_>| {
         let tested = nodes.are_in(Part::Test);
         let is_right = |node: &usize| {
             let row = &made.shares[node * 2..][..2];
@@ -290,7 +290,7 @@ fn networks_learn_what_their_edges_tell() {
                     alpha: 1.0,
                     ..Personal::default()
                 };
-                let made = second(nodes, features, &[0.1, 0.0].repeat(24), &personal, &mut stream(2));
+                let made = personalise(nodes, features, &[0.1, 0.0].repeat(24), &personal, &mut stream(2));
                 for row in made.shares.chunks_exact(2) {
                     assert!((row[0] + row[1] - 1.0).abs() < 1e-5, "shares");
                 }
