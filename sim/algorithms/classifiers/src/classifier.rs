@@ -42,8 +42,8 @@ mod poison;
 mod rows;
 mod scale;
 mod scores;
-mod searched;
 mod settings;
+mod soft_label_gradient;
 mod task;
 mod terms;
 mod together;
@@ -61,12 +61,13 @@ pub use forgotten::Forgotten;
 pub(crate) use last::LastLayer;
 pub use network::Network;
 pub use nodes::Nodes;
+pub use parts::split_shuffled;
 pub use rows::{GraphRows, NodeRows};
 pub use scores::{Accuracy, Score};
-pub(crate) use searched::Scene;
 pub use settings::{
     Inputs, LocalOptimiser, Model, Pooling, Scale, Split, Target, Training, hides_items, sends_model_alone, trains,
 };
+pub(crate) use soft_label_gradient::TrainingView;
 pub use task::{TargetScale, Task};
 pub use terms::{FARING, TERMS};
 pub use train::{Contrast, Course};

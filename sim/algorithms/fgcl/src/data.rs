@@ -1,9 +1,8 @@
-//! The graphs: what each is made of, what is to be learned of it, who trains on it, and who
-//! validates and tests.
+//! Graphs, labels, and their division: training graphs per client, validation and test graphs.
 
 use super::options::NodeOrder;
 use super::{Params, Setting};
-use folkmoot_classifiers::classifier::{Brought, Split, starts};
+use folkmoot_classifiers::classifier::{Brought, Split, split_shuffled, starts};
 use folkmoot_draws::shuffle;
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, TaskLabels};
@@ -17,14 +16,14 @@ use std::sync::Arc;
 const SPLIT: Purpose = Purpose(*b"fg-split");
 const NODES: Purpose = Purpose(*b"fg-nodes");
 
-/// What everybody knows of the data.
+/// Public facts about the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Facts {
     /// The number of clients.
     pub n_clients: u32,
-    /// Numbers that a node brings.
+    /// Number of node features.
     pub n_features: u32,
-    /// Classes, or yes-or-no questions.
+    /// Number of classes, or of binary tasks.
     pub n_outputs: u32,
     /// Whether features of a node are computed from edges, as its degree is: noise on edges does
     /// not hide them.
@@ -48,28 +47,28 @@ impl Facts {
     }
 }
 
-/// All that one client holds: its training graphs, and which of the others are looked at.
-pub struct Own {
-    /// Their places in the set, ascending.
+/// Data of one client: its training graphs, and the ids of its evaluated graphs.
+pub struct ClientData {
+    /// Positions of the training graphs in the data set, ascending.
     ids: Vec<u32>,
     graphs: Vec<Arc<Item>>,
     labels: Labels,
-    /// The places of its graphs for validation and test, ascending.
-    seen: Vec<u32>,
+    /// Positions of its graphs for validation and test, ascending.
+    evaluated: Vec<u32>,
 }
 
-impl Own {
-    /// How many there are.
+impl ClientData {
+    /// Number of training graphs.
     pub(super) fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// The place of its graph number `at` in the set.
+    /// Position of its training graph number `at` in the data set.
     pub(super) fn id(&self, at: u32) -> u32 {
         self.ids[at as usize]
     }
 
-    /// Its graph number `at`.
+    /// Its training graph number `at`.
     pub(super) fn graph(&self, at: u32) -> &Item {
         &self.graphs[at as usize]
     }
@@ -78,12 +77,12 @@ impl Own {
         self.graphs.iter().map(|graph| &**graph)
     }
 
-    /// The places of its graphs that are looked at for validation and test.
-    pub(super) fn seen(&self) -> &[u32] {
-        &self.seen
+    /// Positions of its graphs for validation and test, ascending.
+    pub(super) fn evaluated(&self) -> &[u32] {
+        &self.evaluated
     }
 
-    /// What is known of them, by number.
+    /// Labels of its training graphs, by number.
     pub(super) fn labels(&self) -> &Labels {
         &self.labels
     }
@@ -95,22 +94,22 @@ pub(super) struct Item {
     /// Pairs of different nodes, each once, the smaller first; empty if the graph is directed or
     /// weighted.
     pub(super) edges: Vec<(u32, u32)>,
-    /// What the encoder propagates with on the graph as it is.
+    /// Propagation matrix of the encoder on the unchanged graph.
     pub(super) matrix: Csr,
     /// Shape `(n_nodes, n_features)`.
     pub(super) features: Vec<f32>,
 }
 
-/// What is to be learned.
+/// Labels to learn.
 pub(super) enum Labels {
-    /// One class a graph, and how many there are.
+    /// One class per graph, and the number of classes.
     Classes(Vec<u32>, usize),
-    /// Several yes-or-no questions, some without an answer.
+    /// Several binary tasks, some labels missing.
     Tasks(TaskLabels),
 }
 
 impl Labels {
-    /// The logits of a graph.
+    /// Number of logits per graph.
     pub(super) fn n_outputs(&self) -> usize {
         match self {
             Labels::Classes(_, n_classes) => *n_classes,
@@ -126,7 +125,7 @@ impl Labels {
         }
     }
 
-    /// Those of some graphs.
+    /// Labels of some graphs.
     fn select(&self, items: &[u32]) -> Labels {
         match self {
             Labels::Classes(classes, n) => {
@@ -144,14 +143,14 @@ impl Labels {
     }
 }
 
-/// All graphs, and who has which.
+/// All graphs, and their division among clients.
 pub(super) struct Data {
     pub(super) items: Vec<Arc<Item>>,
     pub(super) labels: Labels,
     /// The training graphs of each client, ascending.
     pub(super) shards: Vec<Vec<u32>>,
-    /// Its graphs for validation and test, ascending.
-    seen: Vec<Vec<u32>>,
+    /// The validation and test graphs of each client, ascending.
+    evaluated: Vec<Vec<u32>>,
     pub(super) validation: Vec<u32>,
     pub(super) test: Vec<u32>,
 }
@@ -219,15 +218,15 @@ impl Data {
             items
         };
         let is_trained = |item: &u32| train.binary_search(item).is_ok();
-        let is_seen = |item: &u32| [&validation, &test].iter().any(|part| part.binary_search(item).is_ok());
+        let is_evaluated = |item: &u32| [&validation, &test].iter().any(|part| part.binary_search(item).is_ok());
         let mut data = Data {
             items: items?,
             labels,
             shards: (0..partition.n_clients())
                 .map(|client| of_client(client, &is_trained))
                 .collect(),
-            seen: (0..partition.n_clients())
-                .map(|client| of_client(client, &is_seen))
+            evaluated: (0..partition.n_clients())
+                .map(|client| of_client(client, &is_evaluated))
                 .collect(),
             validation,
             test,
@@ -241,15 +240,15 @@ impl Data {
         }
     }
 
-    /// What each client holds.
-    pub(super) fn owned(&self) -> Vec<Own> {
-        let own = |(ids, seen): (&Vec<u32>, &Vec<u32>)| Own {
+    /// The data of each client.
+    pub(super) fn client_data(&self) -> Vec<ClientData> {
+        let own = |(ids, evaluated): (&Vec<u32>, &Vec<u32>)| ClientData {
             ids: ids.clone(),
             graphs: ids.iter().map(|id| Arc::clone(&self.items[*id as usize])).collect(),
             labels: self.labels.select(ids),
-            seen: seen.clone(),
+            evaluated: evaluated.clone(),
         };
-        self.shards.iter().zip(&self.seen).map(own).collect()
+        self.shards.iter().zip(&self.evaluated).map(own).collect()
     }
 
     /// All training graphs at the first client.
@@ -264,31 +263,32 @@ impl Data {
     }
 }
 
-impl Params {
-    /// A graph with a pair of nodes joined, or not.
-    pub(super) fn with_pair(&self, graph: &Item, pair: (u32, u32), joined: bool) -> Item {
-        let mut edges = graph.edges.clone();
+impl Item {
+    /// The same graph with an edge between a pair of nodes, or without it.
+    pub(super) fn with_pair(&self, params: &Params, pair: (u32, u32), joined: bool) -> Item {
+        let mut edges = self.edges.clone();
         edges.retain(|edge| *edge != pair);
         edges.extend(joined.then_some(pair));
         let arcs: Vec<(u32, u32)> = edges.iter().flat_map(|(u, v)| [(*u, *v), (*v, *u)]).collect();
-        let arcs = match self.setting {
-            Setting::NoEdges => without_arcs(graph.n_nodes),
-            _ => Csr::from_arcs(graph.n_nodes as u32, &arcs, None).expect("pairs are of its nodes"),
+        let arcs = match params.setting {
+            Setting::NoEdges => without_arcs(self.n_nodes),
+            _ => Csr::from_arcs(self.n_nodes as u32, &arcs, None).expect("pairs are of its nodes"),
         };
         Item {
-            n_nodes: graph.n_nodes,
+            n_nodes: self.n_nodes,
             edges,
-            matrix: self.model.encoder.propagation().matrix(&arcs),
-            features: graph.features.clone(),
+            matrix: params.model.encoder.propagation().matrix(&arcs),
+            features: self.features.clone(),
         }
     }
 }
 
 fn without_arcs(n_nodes: usize) -> Csr {
-    Csr::from_arcs(n_nodes as u32, &[], None).expect("no arc leads astray")
+    Csr::from_arcs(n_nodes as u32, &[], None).expect("an empty arc list is valid")
 }
 
-/// Divides a row by its sum, where that is positive.
+/// Divides a row by its sum, where that is positive. Row sums include structural columns, so every
+/// normalised value depends on edges.
 fn normalise(row: &mut [f32]) {
     let sum: f64 = row.iter().map(|x| f64::from(*x)).sum();
     if sum > 0.0 {
@@ -317,31 +317,22 @@ fn labels(dataset: &Dataset) -> Result<Labels, StrategyError> {
     }
 }
 
-/// Training, validation and test, each ascending, of the graphs of which anything is known.
+/// Training, validation and test, each ascending, of the graphs with a known label.
 fn split(split: Split, dataset: &Dataset, labels: &Labels, streams: Streams) -> Result<[Vec<u32>; 3], StrategyError> {
-    let mut items: Vec<u32> = (0..dataset.n_items() as u32)
+    split.check_published(dataset)?;
+    let items: Vec<u32> = (0..dataset.n_items() as u32)
         .filter(|item| labels.is_known(*item))
         .collect();
-    match (split, &dataset.splits) {
-        (Split::All, _) => Ok([items, Vec::new(), Vec::new()]),
-        (Split::Published, None) => refuse("the data set was published without a split; set split: Shares()"),
-        (Split::Published, Some(splits)) => {
+    Ok(match split {
+        Split::All => [items, Vec::new(), Vec::new()],
+        Split::Published => {
+            let splits = dataset.splits.as_ref().expect("the split was checked");
             let pick = |mask: &[bool]| items.iter().copied().filter(|item| mask[*item as usize]).collect();
-            Ok([pick(&splits.train), pick(&splits.val), pick(&splits.test)])
+            [pick(&splits.train), pick(&splits.val), pick(&splits.test)]
         }
-        (Split::Shares { train, validation } | Split::Common { train, validation }, _) => {
-            let mut rng = streams.global(SPLIT);
-            shuffle(&mut rng, &mut items);
-            let n = items.len();
-            let n_train = ((train * n as f64).round() as usize).clamp(n.min(1), n);
-            let n_validation = ((validation * n as f64).round() as usize).min(n - n_train);
-            let test = items.split_off(n_train + n_validation);
-            let validation = items.split_off(n_train);
-            let sorted = |mut part: Vec<u32>| {
-                part.sort_unstable();
-                part
-            };
-            Ok([items, validation, test].map(sorted))
+        // One division of all graphs is common to all clients, so both mean the same.
+        Split::Shares { train, validation } | Split::Common { train, validation } => {
+            split_shuffled(items, train, validation, &mut streams.global(SPLIT))
         }
-    }
+    })
 }

@@ -179,7 +179,7 @@ impl View<'_> {
         let graph = &self.data.items[item as usize];
         let mut rng = self.streams.counted(PAIRS, Party::Server, Round(0), u64::from(item));
         let of = |(pair, is_edge): ((u32, u32), bool)| {
-            let with = |joined| self.fgcl.params.with_pair(graph, pair, joined);
+            let with = |joined| graph.with_pair(&self.fgcl.params, pair, joined);
             let (joined, apart) = (with(true), with(false));
             let towards = |sent: &&Sent| self.agreement(item, &joined, sent) - self.agreement(item, &apart, sent);
             (is_edge, seen.iter().map(towards).sum())

@@ -50,7 +50,7 @@ mod terms;
 mod tests;
 mod train;
 
-pub use data::{Facts, Own};
+pub use data::{ClientData, Facts};
 pub use network::Network;
 pub use noise::propagation_matrix;
 pub use options::{
@@ -101,7 +101,7 @@ impl Algorithm for Params {
     fn share(&self, _: &Facts, _: &Rounds<Fgcl>, source: &Source<'_>) -> Result<Shared<Rounds<Fgcl>>, StrategyError> {
         let data = Arc::new(Data::new(self, source)?);
         let shards = Owners {
-            owned: data.owned(),
+            clients: data.client_data(),
             sizes: source.sizes(),
             is_central: self.setting == Setting::Centralised,
         };
@@ -153,18 +153,18 @@ impl Fgcl {
 
 /// The training graphs of every client.
 struct Owners {
-    owned: Vec<Own>,
+    clients: Vec<ClientData>,
     sizes: Vec<u64>,
     is_central: bool,
 }
 
 impl Shards<Rounds<Fgcl>> for Owners {
     fn n_clients(&self) -> u32 {
-        self.owned.len() as u32
+        self.clients.len() as u32
     }
 
-    fn shard(&self, client: ClientId) -> &Own {
-        &self.owned[client.0 as usize]
+    fn shard(&self, client: ClientId) -> &ClientData {
+        &self.clients[client.0 as usize]
     }
 
     fn size(&self, client: ClientId) -> u64 {
@@ -194,20 +194,20 @@ impl Fgcl {
 }
 
 impl Trainer for Fgcl {
-    type Shard<'a> = &'a Own;
+    type Shard<'a> = &'a ClientData;
     type ClientState = Past;
 
     fn layout(&self) -> &Layout {
         self.network.layout()
     }
 
-    fn n_samples(&self, own: &Own) -> u32 {
+    fn n_samples(&self, own: &ClientData) -> u32 {
         own.len() as u32
     }
 
     /// For each graph that is encoded 6 operations a weight and node, 2 forward and 4 backward, and
     /// for its propagation the same a weighted pair, hidden column and layer.
-    fn cost(&self, own: &Own) -> f64 {
+    fn cost(&self, own: &ClientData) -> f64 {
         let width = f64::from(self.params.model.hidden) * f64::from(self.params.model.layers);
         let of = |graph: &data::Item| {
             let n_arcs = match self.noise.is_some() {

@@ -1,7 +1,7 @@
 //! A client's training: steps on its graphs, in memory that each thread keeps.
 
 use super::Fgcl;
-use super::data::Own;
+use super::data::ClientData;
 use super::leaks::Sent;
 use super::options::{Setting, Views};
 use super::queue::{Kept, Queue};
@@ -157,7 +157,7 @@ impl Fgcl {
         let (own, mut views) = (task.shard, task.releases());
         if let Some(table) = self.noise.as_ref().and_then(|noise| noise.tables.first()) {
             let law = table.law();
-            own.seen().iter().for_each(|id| views.charge(LOOKS, *id, law));
+            own.evaluated().iter().for_each(|id| views.charge(LOOKS, *id, law));
         }
         if self.tells_edges {
             (0..own.len() as u32).for_each(|at| views.charge(BARE, own.id(at), Law::UNPROTECTED));
@@ -171,7 +171,7 @@ impl Fgcl {
     }
 
     /// Charges for all views that a training uses and draws none of them.
-    fn charge_all(&self, own: &Own, begins: bool, views: &mut Releases<'_>) {
+    fn charge_all(&self, own: &ClientData, begins: bool, views: &mut Releases<'_>) {
         let Some(noise) = &self.noise else { return };
         let mut charge = |view: usize, at: u32| {
             if let Some(table) = noise.tables.get(view) {
@@ -196,7 +196,7 @@ impl Fgcl {
     }
 
     /// The graphs with which the queue begins: the last ones.
-    fn first_in_queue(&self, own: &Own) -> std::ops::Range<u32> {
+    fn first_in_queue(&self, own: &ClientData) -> std::ops::Range<u32> {
         let n = own.len() as u32;
         match self.is_contrastive {
             true => n.saturating_sub(self.params.contrast.queue)..n,
@@ -205,7 +205,7 @@ impl Fgcl {
     }
 
     /// The queue at the start: as the last training left it, or new views.
-    fn fill(&self, own: &Own, before: Option<&[Kept]>, scratch: &mut Scratch, draws: &mut Draws<'_>) {
+    fn fill(&self, own: &ClientData, before: Option<&[Kept]>, scratch: &mut Scratch, draws: &mut Draws<'_>) {
         scratch.queue.clear();
         let (most, order) = (self.params.contrast.queue as usize, self.params.contrast.order);
         if let Some(before) = before {
@@ -233,7 +233,7 @@ impl Fgcl {
     fn view(
         &self,
         view: usize,
-        own: &Own,
+        own: &ClientData,
         at: u32,
         (views, drop): (&mut Releases<'_>, &mut SimRng),
         matrix: &mut Vec<f32>,
@@ -252,7 +252,14 @@ impl Fgcl {
         }
     }
 
-    fn epoch(&self, own: &Own, anchor: &[f32], tape: &mut Tape<'_>, scratch: &mut Scratch, draws: &mut Draws<'_>) {
+    fn epoch(
+        &self,
+        own: &ClientData,
+        anchor: &[f32],
+        tape: &mut Tape<'_>,
+        scratch: &mut Scratch,
+        draws: &mut Draws<'_>,
+    ) {
         scratch.order.clear();
         scratch.order.extend(0..own.len() as u32);
         shuffle(&mut draws.order, &mut scratch.order);
@@ -280,7 +287,7 @@ impl Fgcl {
     }
 
     /// Draws views and negatives of a step's targets and puts all graphs together.
-    fn prepare(&self, own: &Own, items: &[u32], scratch: &mut Scratch, draws: &mut Draws<'_>) {
+    fn prepare(&self, own: &ClientData, items: &[u32], scratch: &mut Scratch, draws: &mut Draws<'_>) {
         let Scratch {
             queue,
             views,

@@ -3,7 +3,7 @@
 use super::gradient_inversion::gradient;
 use super::numbers::median;
 use super::{Attack, Target};
-use crate::classifier::{Classifier, Facts, Held, Inputs, Scene};
+use crate::classifier::{Classifier, Facts, Held, Inputs, TrainingView};
 use folkmoot_draws::normal;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Adam, Moments, Optimiser};
@@ -11,38 +11,37 @@ use folkmoot_parts::component;
 use folkmoot_rounds::SeenUpdate;
 use rayon::prelude::*;
 
-/// What a client's nodes bring, searched: whoever reads what the server took in last looks for
-/// features, and classes, whose gradient is the one that the update tells of, through the whole
-/// network and not its last layer alone.
+/// Reconstructs a client's node features, and classes, by a search: for those whose gradient
+/// through the whole network, not its last layer alone, is that of the update.
 ///
-/// The attacker knows the model before, how a client trains, the client's graphs and which of its
-/// nodes train, and of each number that a node brings the mean and the deviation over all clients,
-/// as from public data; not what a single node brings. So what is found is more than one finds who
-/// has to guess the graphs too. Where a client answers from sums that others told it, these are
-/// searched. The update is taken for one step along the gradient on all items that train, without
-/// dropout; that of several clients, under secure aggregation, for one of the first of them. With
-/// more steps, small batches, Adam or noise it is a guess.
+/// The attacker reads the updates that the server aggregated last. It knows the model before, the
+/// client's training settings, graphs and training nodes, and the mean and standard deviation of
+/// each node feature over all clients, as from public data. It does not know the features of a
+/// single node. An attacker who also has to guess the graphs finds less. If a client trains on sums
+/// that it received, these are searched. The update is read as one step along the gradient on all
+/// training items, without dropout. Under secure aggregation, the sum of several clients is read as
+/// one of the first client. With more steps, small batches, Adam or noise this is an approximation.
 ///
-/// A search starts at Gaussian noise of that mean and deviation, and takes `steps` steps of Adam
-/// down the distance of the two gradients, at a rate that falls to 0 in a line. The slope of the
-/// distance, by what nodes bring, is the second derivative of the loss times a direction `v` of the
-/// model's numbers: `∂⟨∂L/∂w, v⟩/∂x`. It is taken as the difference of `∂L/∂x` at two models, to
-/// either side along `v`: widely at first, so that bends of relus in between count, and nearly in
-/// the end. So a step costs three passes forward and back. Of several starts the one with the least
-/// distance at the end counts.
+/// A search starts at Gaussian noise of that mean and deviation. It takes `steps` steps of Adam on
+/// the distance of the two gradients, at a rate that falls linearly to 0. The gradient of the
+/// distance by node features is the second derivative of the loss times a direction `v` of the
+/// parameters: `∂⟨∂L/∂w, v⟩/∂x`. It is the central difference of `∂L/∂x` at two models along `v`:
+/// wide at first, so that the bends of ReLUs in between count, and narrow at the end. One step
+/// costs three forward and backward passes. Of several starts, the one with the least final
+/// distance counts.
 ///
-/// Written down, over updates: `search_error`, the median of an update's mean relative error of a
-/// row that the loss depends on, against the nearest that was found; beside it `@blind`, that of
-/// the mean row, and `@other_client`, of what was found against the rows of the next client.
-/// `search_recovered` is the share of updates whose error is at most a tenth, `search_classes` the
-/// share of items whose class is told, where classes are searched, beside `@blind`, the class that
-/// most have; `search_distance` the median of the distance left, far from 0 where the search has
-/// failed, and `search_updates` how many were searched.
+/// Metrics over updates: `search_error` is the median of an update's mean relative error of a row
+/// that the loss depends on, against the nearest reconstructed row. `@blind` is that of the mean
+/// row, `@other_client` that of the rows of the next client. `search_recovered` is the fraction of
+/// updates whose error is at most a tenth. `search_classes` is the fraction of items with the
+/// correct class, if classes are searched; `@blind` is that of the most frequent class.
+/// `search_distance` is the median of the final distance, far from 0 where the search has failed.
+/// `search_updates` is the number of updates searched.
 ///
-/// L. Zhu, Z. Liu, S. Han. Deep Leakage from Gradients. NeurIPS 2019 (classes searched beside
-/// inputs, squared distance); J. Geiping, H. Bauermeister, H. Dröge, M. Moeller. Inverting
-/// Gradients. NeurIPS 2020 (cosine distance, Adam, starts). Not as in the papers: no second
-/// derivative on the tape, no prior of images, the steps of Adam as they are and not their signs.
+/// L. Zhu, Z. Liu, S. Han. Deep Leakage from Gradients. NeurIPS 2019 (classes searched together
+/// with inputs, squared distance); J. Geiping, H. Bauermeister, H. Dröge, M. Moeller. Inverting
+/// Gradients. NeurIPS 2020 (cosine distance, Adam, starts). Unlike the papers: no second derivative
+/// on the tape, no image prior, the steps of Adam themselves and not their signs.
 #[component(
     name = "GradientSearch",
     about = "gradient inversion by optimisation through the whole network (Zhu et al. 2019, Geiping et al. 2020)"
@@ -92,14 +91,14 @@ pub enum Classes {
 }
 
 const SEARCH: Purpose = Purpose(*b"at-searc");
-/// How far to either side slopes are taken, over the length of the model and 1: at the end, and how
-/// much more at the start, where a relu that bends in between is better seen than overlooked.
+/// Step of the finite differences, relative to 1 + the norm of the model: at the end of a search,
+/// and the addition at its start, which includes the bends of ReLUs in between.
 const NARROW: f64 = 0.001;
 const WIDE: f64 = 0.1;
-/// So near a guess is the row itself.
+/// Below this error a reconstruction counts as exact.
 const RECOVERED: f64 = 0.1;
-/// The logit of a class that is known.
-const SURE: f32 = 50.0;
+/// Logit of a known class.
+const KNOWN_LOGIT: f32 = 50.0;
 
 impl Attack for GradientSearch {
     fn n_rounds(&self) -> u32 {
@@ -123,21 +122,21 @@ impl Attack for GradientSearch {
             return nothing(sheet);
         };
         let fresh = seen.updates.iter().filter(|update| update.staleness == 0);
-        let searched = fresh.filter_map(|update| Some((update, scene(classifier, known, update)?)));
-        let searched: Vec<(&SeenUpdate, Scene<'_>)> = searched.take(self.updates as usize).collect();
+        let searched = fresh.filter_map(|update| Some((update, training_view(classifier, known, update)?)));
+        let searched: Vec<(&SeenUpdate, TrainingView<'_>)> = searched.take(self.updates as usize).collect();
         let prior = Prior::of(classifier, known);
-        let search = |(update, scene): &(&SeenUpdate, Scene<'_>)| {
-            let looked_for = looked_for(classifier, scene, &update.change, &seen.model);
+        let search = |(update, view): &(&SeenUpdate, TrainingView<'_>)| {
+            let target_gradient = target_gradient(classifier, view, &update.change, &seen.model);
             let from = |start: u32| {
                 let client = Party::Client(update.clients[0]);
                 let streams = target.data.streams;
                 let mut rng = streams.counted(SEARCH, client, seen.round, u64::from(start));
-                self.search(scene, &seen.model, &looked_for, &prior, &mut rng)
+                self.search(view, &seen.model, &target_gradient, &prior, &mut rng)
             };
             let all: Vec<Found> = (0..self.restarts).into_par_iter().map(from).collect();
             let finite = all.iter().filter(|found| found.distance.is_finite());
             let nearest = finite.min_by(|a, b| a.distance.total_cmp(&b.distance))?;
-            Some(Asked::new(nearest, scene, &seen.model))
+            Some(Asked::new(nearest, view, &seen.model))
         };
         let asked: Vec<Asked> = searched.par_iter().filter_map(search).collect();
         if asked.is_empty() {
@@ -155,13 +154,13 @@ fn nothing(sheet: &mut Sheet) -> Result<(), StrategyError> {
     Ok(())
 }
 
-/// What the first client of an update trains on, if that is anything.
-fn scene<'a>(classifier: &'a Classifier, known: &'a Held, update: &SeenUpdate) -> Option<Scene<'a>> {
-    let scene = classifier.scene(&known.shards()[update.clients.first()?.0 as usize]);
-    (scene.n_items() > 0).then_some(scene)
+/// The training data of the first client of an update; `None` without training items.
+fn training_view<'a>(classifier: &'a Classifier, known: &'a Held, update: &SeenUpdate) -> Option<TrainingView<'a>> {
+    let view = classifier.training_view(&known.shards()[update.clients.first()?.0 as usize]);
+    (view.n_items() > 0).then_some(view)
 }
 
-/// Mean and deviation of each number that a node brings, over the nodes of all clients.
+/// Mean and standard deviation of each node feature, over the nodes of all clients.
 struct Prior {
     mean: Vec<f64>,
     deviation: Vec<f64>,
@@ -170,8 +169,12 @@ struct Prior {
 impl Prior {
     fn of(classifier: &Classifier, known: &Held) -> Prior {
         let n_features = classifier.network().n_features();
-        let scenes: Vec<Scene<'_>> = known.shards().iter().map(|shard| classifier.scene(shard)).collect();
-        let rows = || scenes.iter().flat_map(|scene| scene.rows().chunks_exact(n_features));
+        let views: Vec<TrainingView<'_>> = known
+            .shards()
+            .iter()
+            .map(|shard| classifier.training_view(shard))
+            .collect();
+        let rows = || views.iter().flat_map(|view| view.rows().chunks_exact(n_features));
         let n = (rows().count() as f64).max(1.0);
         let mean_of = |of: &dyn Fn(f64, usize) -> f64| {
             let mut mean = vec![0.0; n_features];
@@ -191,29 +194,29 @@ impl Prior {
         }
     }
 
-    /// A guess that is so many deviations off, with what stands behind the rows.
-    fn guess(&self, off: &[f32], n_rows: usize) -> Vec<f32> {
-        let (rows, classes) = off.split_at(n_rows);
+    /// The guess at an offset in standard deviations, followed by the logits of the classes.
+    fn guess(&self, offset: &[f32], n_rows: usize) -> Vec<f32> {
+        let (rows, classes) = offset.split_at(n_rows);
         let columns = self.mean.iter().zip(&self.deviation).cycle();
         let rows = rows.iter().zip(columns);
-        let rows = rows.map(|(off, (mean, deviation))| (mean + deviation * f64::from(*off)) as f32);
+        let rows = rows.map(|(offset, (mean, deviation))| (mean + deviation * f64::from(*offset)) as f32);
         rows.chain(classes.iter().copied()).collect()
     }
 }
 
-/// What a search has come to.
+/// Result of a search.
 struct Found {
-    /// What nodes bring, and behind it the logits of the classes.
+    /// The node features, followed by the logits of the classes.
     guess: Vec<f32>,
     distance: f64,
 }
 
-/// The gradient that an update tells of.
-fn looked_for(classifier: &Classifier, scene: &Scene<'_>, change: &[f64], model: &[f32]) -> Vec<f64> {
+/// The gradient that an update reveals.
+fn target_gradient(classifier: &Classifier, view: &TrainingView<'_>, change: &[f64], model: &[f32]) -> Vec<f64> {
     let training = classifier.training();
     let batches = training
         .batch_size
-        .map_or(1, |size| (scene.n_items() as u32).div_ceil(size));
+        .map_or(1, |size| (view.n_items() as u32).div_ceil(size));
     let scale = training.learning_rate * f64::from(training.epochs) * f64::from(batches);
     let mut gradient = gradient(classifier, change, model);
     gradient.truncate(classifier.network().layout().n_trainable());
@@ -222,28 +225,28 @@ fn looked_for(classifier: &Classifier, scene: &Scene<'_>, change: &[f64], model:
 }
 
 impl GradientSearch {
-    /// Looks for what has this gradient by `model`.
-    fn search(&self, scene: &Scene<'_>, model: &[f32], looked_for: &[f64], prior: &Prior, rng: &mut SimRng) -> Found {
-        let n_rows = scene.rows().len();
-        let mut off: Vec<f32> = (0..n_rows).map(|_| normal(rng) as f32).collect();
-        for class in scene.classes() {
+    /// Searches for a guess with the gradient `target` under `model`.
+    fn search(&self, view: &TrainingView<'_>, model: &[f32], target: &[f64], prior: &Prior, rng: &mut SimRng) -> Found {
+        let n_rows = view.rows().len();
+        let mut offset: Vec<f32> = (0..n_rows).map(|_| normal(rng) as f32).collect();
+        for class in view.classes() {
             let logit = |c: usize| match self.classes {
-                Classes::Known if c == class as usize => SURE,
+                Classes::Known if c == class as usize => KNOWN_LOGIT,
                 _ => 0.0,
             };
-            off.extend((0..scene.n_classes()).map(logit));
+            offset.extend((0..view.n_classes()).map(logit));
         }
         let n_searched = match self.classes {
-            Classes::Searched => off.len(),
+            Classes::Searched => offset.len(),
             Classes::Known => n_rows,
         };
         let columns = || prior.deviation.iter().cycle();
         let mut moments = Moments::new();
         for step in 0..self.steps {
-            let guess = prior.guess(&off, n_rows);
+            let guess = prior.guess(&offset, n_rows);
             let left = 1.0 - f64::from(step) / f64::from(self.steps);
-            let aside = NARROW + WIDE * left;
-            let mut slope = slope(self.distance, scene, (&guess, model), looked_for, aside);
+            let perturbation = NARROW + WIDE * left;
+            let mut slope = slope(self.distance, view, (&guess, model), target, perturbation);
             slope[..n_rows]
                 .iter_mut()
                 .zip(columns())
@@ -252,40 +255,40 @@ impl GradientSearch {
                 learning_rate: (self.learning_rate * left) as f32,
                 ..Adam::default()
             });
-            adam.step(&mut moments, &mut off[..n_searched], &slope[..n_searched]);
+            adam.step(&mut moments, &mut offset[..n_searched], &slope[..n_searched]);
         }
-        let guess = prior.guess(&off, n_rows);
-        let at = scene.gradients(&guess, model).model;
+        let guess = prior.guess(&offset, n_rows);
+        let at = view.gradients(&guess, model).by_parameters;
         Found {
-            distance: self.distance.of(&at, looked_for).0,
+            distance: self.distance.of(&at, target).0,
             guess,
         }
     }
 }
 
-/// The slope of the distance by a guess.
+/// The gradient of the distance by a guess, by central differences along the model.
 pub(super) fn slope(
     distance: Distance,
-    scene: &Scene<'_>,
+    view: &TrainingView<'_>,
     (guess, model): (&[f32], &[f32]),
-    looked_for: &[f64],
-    aside: f64,
+    target: &[f64],
+    perturbation: f64,
 ) -> Vec<f32> {
-    let at = scene.gradients(guess, model).model;
-    let (_, way) = distance.of(&at, looked_for);
+    let at = view.gradients(guess, model).by_parameters;
+    let (_, way) = distance.of(&at, target);
     let length = norm(way.iter().copied());
     if length <= 0.0 {
         return vec![0.0; guess.len()];
     }
-    let aside = aside * (1.0 + norm(model.iter().map(|w| f64::from(*w))));
-    let beside = |side: f64| {
+    let perturbation = perturbation * (1.0 + norm(model.iter().map(|w| f64::from(*w))));
+    let perturbed = |side: f64| {
         let mut model = model.to_vec();
         let moved = model.iter_mut().zip(&way);
-        moved.for_each(|(w, v)| *w = (f64::from(*w) + side * aside * v / length) as f32);
-        scene.gradients(guess, &model).guess
+        moved.for_each(|(w, v)| *w = (f64::from(*w) + side * perturbation * v / length) as f32);
+        view.gradients(guess, &model).by_guess
     };
-    let (up, down) = (beside(1.0), beside(-1.0));
-    let by = length / (2.0 * aside);
+    let (up, down) = (perturbed(1.0), perturbed(-1.0));
+    let by = length / (2.0 * perturbation);
     up.iter()
         .zip(down)
         .map(|(a, b)| ((f64::from(*a) - f64::from(b)) * by) as f32)
@@ -293,27 +296,25 @@ pub(super) fn slope(
 }
 
 impl Distance {
-    /// The distance of a gradient from the one that is looked for, and its slope by the former.
-    pub(super) fn of(self, at: &[f32], looked_for: &[f64]) -> (f64, Vec<f64>) {
+    /// The distance of a gradient from the target, and the gradient of the distance by the former.
+    pub(super) fn of(self, at: &[f32], target: &[f64]) -> (f64, Vec<f64>) {
         let at = || at.iter().map(|g| f64::from(*g));
-        let (long, wanted) = (norm(at()), norm(looked_for.iter().copied()));
+        let (long, wanted) = (norm(at()), norm(target.iter().copied()));
         if wanted <= 0.0 || (self == Distance::Cosine && long <= 0.0) {
-            return (1.0, vec![0.0; looked_for.len()]);
+            return (1.0, vec![0.0; target.len()]);
         }
         match self {
             Distance::Cosine => {
-                let cosine = at().zip(looked_for).map(|(g, t)| g * t).sum::<f64>() / (long * wanted);
-                let slope = at()
-                    .zip(looked_for)
-                    .map(|(g, t)| (cosine * g / long - t / wanted) / long);
+                let cosine = at().zip(target).map(|(g, t)| g * t).sum::<f64>() / (long * wanted);
+                let slope = at().zip(target).map(|(g, t)| (cosine * g / long - t / wanted) / long);
                 (1.0 - cosine, slope.collect())
             }
             Distance::Squared => {
                 let square = wanted * wanted;
-                let off = || at().zip(looked_for).map(|(g, t)| g - t);
+                let difference = || at().zip(target).map(|(g, t)| g - t);
                 (
-                    off().map(|x| x * x).sum::<f64>() / square,
-                    off().map(|x| 2.0 * x / square).collect(),
+                    difference().map(|x| x * x).sum::<f64>() / square,
+                    difference().map(|x| 2.0 * x / square).collect(),
                 )
             }
         }
@@ -324,9 +325,9 @@ fn norm(all: impl Iterator<Item = f64>) -> f64 {
     all.map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// What was found of an update, and what is so.
+/// The reconstruction of an update, and the truth.
 struct Asked {
-    /// Rows that the loss depends on, each as it was found and as it is.
+    /// Rows that the loss depends on, reconstructed and true.
     found: Vec<Vec<f64>>,
     truth: Vec<Vec<f64>>,
     /// The likeliest class of each item, and its own.
@@ -335,15 +336,14 @@ struct Asked {
 }
 
 impl Asked {
-    fn new(found: &Found, scene: &Scene<'_>, model: &[f32]) -> Asked {
-        let (n_features, n_classes, n_rows) = (scene.n_features(), scene.n_classes(), scene.rows().len());
-        let mut truth = scene.rows().to_vec();
+    fn new(found: &Found, view: &TrainingView<'_>, model: &[f32]) -> Asked {
+        let (n_features, n_classes, n_rows) = (view.n_features(), view.n_classes(), view.rows().len());
+        let mut truth = view.rows().to_vec();
         truth.extend(
-            scene
-                .classes()
-                .flat_map(|class| (0..n_classes).map(move |c| if c == class as usize { SURE } else { 0.0 })),
+            view.classes()
+                .flat_map(|class| (0..n_classes).map(move |c| if c == class as usize { KNOWN_LOGIT } else { 0.0 })),
         );
-        let depends = scene.gradients(&truth, model).guess;
+        let depends = view.gradients(&truth, model).by_guess;
         let is_read: Vec<bool> = depends[..n_rows]
             .chunks_exact(n_features)
             .map(|row| row.iter().any(|x| *x != 0.0))
@@ -362,13 +362,13 @@ impl Asked {
         Asked {
             found: rows(&found.guess),
             truth: rows(&truth),
-            classes: likeliest.zip(scene.classes()).collect(),
+            classes: likeliest.zip(view.classes()).collect(),
             distance: found.distance,
         }
     }
 }
 
-/// What the searches come to.
+/// Writes the results of the searches.
 fn write(asked: &[Asked], mean: &[f64], classes: Classes, sheet: &mut Sheet) {
     sheet.number(Unit::Count.of("search_updates"), asked.len() as f64);
     sheet.number_if(

@@ -50,24 +50,24 @@ fn the_slope_of_a_search_is_that_of_the_distance() {
     ];
     for (encoder, layers, head_layers) in paths {
         let (classifier, held) = path(encoder.clone(), layers, head_layers);
-        let scene = classifier.scene(&held.shards()[0]);
+        let view = classifier.training_view(&held.shards()[0]);
         let mut rng = rng(22);
         let mut normals = |n: usize| -> Vec<f32> { (0..n).map(|_| normal(&mut rng) as f32).collect() };
-        let n_guess = scene.rows().len() + scene.n_items() * scene.n_classes();
+        let n_guess = view.rows().len() + view.n_items() * view.n_classes();
         let (guess, way, truth) = (normals(n_guess), normals(n_guess), normals(n_guess));
         let model = classifier.network().layout().initialise(&mut self::rng(23));
-        let wanted: Vec<f64> = scene
+        let wanted: Vec<f64> = view
             .gradients(&truth, &model)
-            .model
+            .by_parameters
             .iter()
             .map(|g| f64::from(*g))
             .collect();
         for distance in [Distance::Cosine, Distance::Squared] {
-            let slope = slope(distance, &scene, (&guess, &model), &wanted, 1e-3);
+            let slope = slope(distance, &view, (&guess, &model), &wanted, 1e-3);
             let along: f64 = slope.iter().zip(&way).map(|(s, w)| f64::from(*s) * f64::from(*w)).sum();
             let at = |side: f32| {
                 let guess: Vec<f32> = guess.iter().zip(&way).map(|(x, w)| x + side * 2e-4 * w).collect();
-                distance.of(&scene.gradients(&guess, &model).model, &wanted).0
+                distance.of(&view.gradients(&guess, &model).by_parameters, &wanted).0
             };
             let by_differences = (at(1.0) - at(-1.0)) / 4e-4;
             assert!(

@@ -317,7 +317,7 @@ pub(super) struct Source<'a> {
 
 impl<'a> Source<'a> {
     pub(super) fn new(reading: Reading, dataset: &'a Dataset) -> Result<Source<'a>, StrategyError> {
-        reading.split.is_there(dataset)?;
+        reading.split.check_published(dataset)?;
         if reading.encoder.needs_edges() {
             folkmoot_scenarios::algorithm::without_weights(dataset)?;
         }

@@ -1,31 +1,30 @@
-//! The gradient of a guess of what a client trains on, for whoever searches for one that has the
-//! gradient of an update.
+//! Gradients of the soft-label cross entropy, for gradient inversion.
 
 use super::Classifier;
 use super::data::{Part, Shard, View};
 use folkmoot_learning::Tape;
 
-/// What a client's training looks at: its graphs, and which rows of logits count.
-pub(crate) struct Scene<'a> {
+/// The training data of a client: its graphs, and the rows of logits that train.
+pub(crate) struct TrainingView<'a> {
     classifier: &'a Classifier,
     view: View<'a>,
     /// Rows of logits that train, ascending.
     items: Vec<u32>,
 }
 
-/// Of the loss of a guess.
+/// Gradients of the loss of a guess.
 pub(crate) struct Gradients {
-    /// By the numbers of the model that learn.
-    pub(crate) model: Vec<f32>,
-    /// By what nodes bring, and behind it by the logits of the classes.
-    pub(crate) guess: Vec<f32>,
+    /// By the trainable parameters.
+    pub(crate) by_parameters: Vec<f32>,
+    /// By the node features, followed by the logits of the classes.
+    pub(crate) by_guess: Vec<f32>,
 }
 
 impl Classifier {
-    /// What training on a shard looks at.
-    pub(crate) fn scene<'a>(&'a self, shard: &'a Shard) -> Scene<'a> {
+    /// The training data of a shard.
+    pub(crate) fn training_view<'a>(&'a self, shard: &'a Shard) -> TrainingView<'a> {
         let view = shard.view(Part::Train);
-        Scene {
+        TrainingView {
             classifier: self,
             view,
             items: view.rows().map(|row| row as u32).collect(),
@@ -33,19 +32,19 @@ impl Classifier {
     }
 }
 
-impl Scene<'_> {
-    /// What nodes bring in truth, of shape `(n_nodes, n_features)`: features, or the sums that a
-    /// client was told in their place.
+impl TrainingView<'_> {
+    /// The true node features, shape `(n_nodes, n_features)`: features, or the sums that a client
+    /// received in their place.
     pub(crate) fn rows(&self) -> &[f32] {
         self.view.batch.brought()
     }
 
-    /// Numbers that a node brings.
+    /// Number of node features.
     pub(crate) fn n_features(&self) -> usize {
         self.classifier.network.n_features()
     }
 
-    /// How many items train.
+    /// Number of training items.
     pub(crate) fn n_items(&self) -> usize {
         self.items.len()
     }
@@ -54,14 +53,14 @@ impl Scene<'_> {
         self.items.iter().map(|item| self.view.truth.classes[*item as usize])
     }
 
-    /// How many classes there are.
+    /// Number of classes.
     pub(crate) fn n_classes(&self) -> usize {
         self.classifier.network.n_classes()
     }
 
-    /// The gradients of the mean cross entropy of a guess, by a model: what nodes bring, and behind
-    /// it for each item the logits of the chances of its classes, of shape `(n_items, n_classes)`.
-    /// Without dropout; a batch normalisation takes the statistics of the guess.
+    /// The gradients of the mean cross entropy of a guess under these parameters. A guess holds the
+    /// node features, then the logits of each item's class probabilities, shape `(n_items,
+    /// n_classes)`. Without dropout; batch normalisation takes the statistics of the guess.
     ///
     /// # Panics
     ///
@@ -78,14 +77,14 @@ impl Scene<'_> {
             let logits = tape.gather_rows(logits, &self.items);
             let normaliser = tape.log_sum_exp(logits);
             let normaliser = tape.mean(normaliser);
-            let chances = tape.softmax(classes, None);
-            let own = tape.multiply(chances, logits);
+            let probabilities = tape.softmax(classes, None);
+            let own = tape.multiply(probabilities, logits);
             let own = tape.sum(own);
             let loss = tape.add_scaled(normaliser, -1.0 / n_items as f32, own);
             tape.backward(loss);
             Gradients {
-                guess: [tape.gradient(rows), tape.gradient(classes)].concat(),
-                model: tape.parameters_mut().1.to_vec(),
+                by_guess: [tape.gradient(rows), tape.gradient(classes)].concat(),
+                by_parameters: tape.parameters_mut().1.to_vec(),
             }
         })
     }
