@@ -1,13 +1,13 @@
 //! All that handlers may touch: one context for clients, one for the server.
 
-use crate::core::{Account, Core, next_seq};
 use crate::event::{Content, Entry};
 use crate::fault::{Fault, StrategyError};
-use crate::ground::Env;
 use crate::job::JobContext;
+use crate::part_state::{Account, Core, next_seq};
 use crate::privacy::Spent;
 use crate::queue::EventKey;
 use crate::release::{Channel, Charge, Receipt};
+use crate::run_context::Env;
 use crate::strategy::{Letter, Strategy, TimerId};
 use crate::world::{ClientSelection, Memory, Presence, PresenceCursor};
 use folkmoot_draws::{Purpose, SimRng};

@@ -4,7 +4,7 @@
 //! A [`Evaluator`] may hold the data set. It reads states and the ledger, writes a [`Sheet`] and
 //! changes nothing: a run goes the same way whoever watches.
 
-use crate::shares::Shares;
+use crate::client_blocks::Shares;
 use crate::strategy::{Letter, Setup, Strategy};
 use folkmoot_draws::{Purpose, SimRng, Streams};
 use folkmoot_metrics::{ClientId, Direction, Kind, Ledger, Party, PrivacyRow, Round, RoundRow, Sheet, SimTime};

@@ -17,7 +17,7 @@ mod shared;
 
 pub use self::context::JobContext;
 use self::shared::Shared;
-use crate::ground::Ground;
+use crate::run_context::Ground;
 use crate::strategy::Strategy;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,16 +1,16 @@
 //! A deterministic discrete-event engine for federated systems.
 //!
-//! A [`Strategy`] says what the server and the clients do with events; [`run`](run::run) plays it
-//! on a virtual clock in a [`World`] of networks, devices and absences, and counts every message
+//! A [`Strategy`] handles the events of the server and the clients. [`run`](run::run) executes it
+//! on a virtual clock in a [`World`] of networks, devices and availability. It counts every message
 //! and byte.
 //!
 //! Promises:
-//! - The outcome depends on the strategy, the world and the seed alone: not on threads, windows or
-//!   the host's speed.
+//! - The outcome depends only on the strategy, the environment and the seed: not on threads, windows
+//!   or the host's speed.
 //! - Events are ordered by `(at, origin, seq)`; `seq` is the origin's own counter.
 //! - For every row of the ledger, sent = delivered + dropped + in flight; a run that breaks this
 //!   fails.
-//! - Random streams are derived by name, so adding a consumer moves nobody else's draws.
+//! - Random streams are derived by name, so a new consumer does not change other draws.
 //!
 //! A client that counts pings, and a server that sends one to each client:
 //!
@@ -58,27 +58,27 @@
 //! ```
 
 mod agenda;
+mod client_blocks;
 mod context;
-mod core;
-mod dry;
+mod dry_run;
 pub mod evaluator;
 mod event;
-mod fair;
 mod fault;
 pub mod gather;
-mod ground;
 mod job;
-mod letter;
 mod link;
+mod max_min_fair;
+mod message_access;
 mod part;
-mod patience;
+mod part_state;
 mod privacy;
 pub mod queue;
 pub mod ranks;
 pub mod release;
 pub mod run;
+mod run_context;
 pub mod shared;
-mod shares;
+mod stall_limit;
 pub mod strategy;
 mod trace;
 pub mod wire;
@@ -93,7 +93,7 @@ pub use release::{Channel, Receipt, Releases};
 pub use strategy::{Absence, ClientEvent, ServerEvent, Strategy};
 pub use world::World;
 
-/// What an implementation of a strategy needs.
+/// Imports for implementing a `Strategy`.
 pub mod prelude {
     pub use crate::context::{ClientContext, RoundReport, ServerContext};
     pub use crate::evaluator::{Clients, End, Ended, Evaluator, Heard, NoEvaluator};

@@ -1,10 +1,10 @@
 //! Access links: what waits there, and what passes together.
 
-use crate::core::{Account, Core};
 use crate::event::{Content, Entry, Envelope};
-use crate::fair::FairLink;
-use crate::ground::Env;
+use crate::max_min_fair::FairLink;
+use crate::part_state::{Account, Core};
 use crate::queue::EventKey;
+use crate::run_context::Env;
 use crate::strategy::Strategy;
 use crate::world::tcp::Window;
 use crate::world::{Rate, Sharing};

@@ -1,14 +1,14 @@
 //! The parts of the population: the server, and shares of the clients.
 
 use crate::context::{ClientContext, Handling, Noise, Record, ServerContext};
-use crate::core::{Account, Core};
 use crate::evaluator::Ended;
 use crate::event::{Content, Entry, Envelope};
 use crate::fault::{Fault, StrategyError};
-use crate::ground::{Env, Ground};
 use crate::job::Helpers;
+use crate::part_state::{Account, Core};
 use crate::privacy::{Prices, Spent};
 use crate::queue::{EventKey, QueuedEvent};
+use crate::run_context::{Env, Ground};
 use crate::strategy::{ClientEvent, Letter, ServerEvent, Strategy};
 use crate::world::{Presence, PresenceCursor};
 use folkmoot_metrics::trace::What;

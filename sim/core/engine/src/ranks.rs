@@ -7,7 +7,7 @@
 //!
 //! The engine knows what is here and no library: `folkmoot-mpi` has ranks of MPI.
 
-use crate::shares;
+use crate::client_blocks;
 use std::fmt::Display;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -32,7 +32,7 @@ pub trait Ranks: Sync {
 
 /// The clients of a rank, by their ids, of so many in all.
 pub fn clients(ranks: &dyn Ranks, n_clients: u32) -> Range<u32> {
-    shares::of_rank(n_clients, ranks.rank(), ranks.size())
+    client_blocks::of_rank(n_clients, ranks.rank(), ranks.size())
 }
 
 /// A process by itself.

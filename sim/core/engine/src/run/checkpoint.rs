@@ -9,12 +9,12 @@
 use super::team::{Counted, Team, unwritten};
 use super::{Run, RunError, letters};
 use crate::context::Record;
-use crate::core::{Account, Core};
-use crate::ground::Env;
 use crate::part::{Attendance, ClientPart, Help, ServerPart};
-use crate::patience::Progress;
+use crate::part_state::{Account, Core};
 use crate::privacy::{Prices, Spent};
+use crate::run_context::Env;
 use crate::shared::{Contents, Table};
+use crate::stall_limit::Progress;
 use crate::strategy::Strategy;
 use crate::trace::Note;
 use folkmoot_metrics::trace::Followed;

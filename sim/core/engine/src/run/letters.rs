@@ -1,9 +1,9 @@
 //! Events as bytes: in checkpoints, and between ranks.
 
 use crate::event::{Content, Entry, Envelope};
-use crate::ground::Env;
 use crate::job::{Job, JobContext};
 use crate::queue::EventKey;
+use crate::run_context::Env;
 use crate::strategy::{Letter, Strategy, TimerId};
 use folkmoot_metrics::{Direction, DropReason, Party, Round, SimSpan, SimTime};
 use serde::{Deserialize, Serialize};

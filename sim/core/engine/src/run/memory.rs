@@ -5,11 +5,11 @@
 //! not counted; nor are data, whose size shows between the stages of a run.
 
 use super::Run;
-use crate::core::{Account, Core};
 use crate::event::Entry;
-use crate::ground::Env;
 use crate::part::{Attendance, ClientPart};
+use crate::part_state::{Account, Core};
 use crate::queue::EventKey;
+use crate::run_context::Env;
 use crate::strategy::Strategy;
 use folkmoot_metrics::ByRound;
 

@@ -1,15 +1,15 @@
 //! The end of a run: its parts' accounts put together, in ascending order of the clients.
 
 use super::{Observer, Outcome, Run, RunError};
-use crate::core::{Account, Core, EPSILON_UNITS, Releases};
+use crate::client_blocks::Shares;
 use crate::evaluator::{Clients, End};
 use crate::event::Content;
 use crate::fault::{Fault, StrategyError};
-use crate::ground::Ground;
 use crate::part::SERVER_IS_HERE;
+use crate::part_state::{Account, Core, EPSILON_UNITS, Releases};
 use crate::privacy;
 use crate::queue::QueuedEvent;
-use crate::shares::Shares;
+use crate::run_context::Ground;
 use crate::strategy::{MechanismInfo, Setup, Strategy};
 use crate::world::{Presence, PresenceCursor, World};
 use folkmoot_draws::Streams;

@@ -4,14 +4,14 @@
 use super::letters;
 use super::{Pause, Run, RunError};
 use crate::agenda::Stop;
-use crate::core::{Account, Core, Releases};
 use crate::event::Outgoing;
 use crate::part::ClientPart;
-use crate::patience::Progress;
+use crate::part_state::{Account, Core, Releases};
 use crate::privacy::{Prices, Spent};
 use crate::queue::EventKey;
 use crate::ranks::Ranks;
 use crate::shared::{Contents, Table};
+use crate::stall_limit::Progress;
 use crate::strategy::Strategy;
 use folkmoot_metrics::ledger::Cell;
 use folkmoot_metrics::{ByRound, ClientId, Ledger, Party, Round, SimTime};

@@ -1,4 +1,4 @@
-//! How long a run may go on without getting anywhere.
+//! Limit on the time that a run may continue without progress.
 
 use crate::run::RunError;
 use crate::world::World;

@@ -1,22 +1,21 @@
-//! What every part of the population has: what is to happen in it, a ledger, and outboxes to the
-//! others.
+//! State of a part of the population: its pending events, a ledger, and outboxes to the others.
 //!
 //! A part is the server or a share of the clients ([`Shares`]). Parts run in parallel within a
 //! window and hand over what they sent when it ends. Event keys name the sender and its own
 //! counter, so the way clients are shared out changes nothing.
 
 use crate::agenda::Agendas;
+use crate::client_blocks::Shares;
 use crate::evaluator::Heard;
 use crate::event::{Content, Entry, Envelope, Outgoing};
 use crate::fault::Fault;
-use crate::ground::Env;
 use crate::job::{Helpers, Job, JobContext, SharedJob};
 use crate::link::Tcp;
-use crate::patience::Progress;
 use crate::privacy::Prices;
 use crate::queue::{EventKey, QueuedEvent};
+use crate::run_context::Env;
 use crate::shared::{Form, Table};
-use crate::shares::Shares;
+use crate::stall_limit::Progress;
 use crate::strategy::{Absence, Letter, Strategy};
 use crate::trace::Notes;
 use crate::world::{AccessRates, Link, Sharing};

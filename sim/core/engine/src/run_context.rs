@@ -1,8 +1,8 @@
-//! The unchanging surroundings of a run: what handlers and jobs run on.
+//! The constant context of a run, for handlers and jobs.
 
+use crate::client_blocks::Shares;
 use crate::evaluator::Evaluator;
 use crate::privacy::MechanismInfo;
-use crate::shares::Shares;
 use crate::strategy::{Setup, Shards, Strategy, System};
 use crate::world::{AccessRates, ClientSelection, Transport, World};
 use folkmoot_draws::Streams;

@@ -1,4 +1,4 @@
-//! A message of any way: what the engine asks of it, and its encoding.
+//! A message in any direction: its properties for the engine, and its encoding.
 
 use crate::shared::Table;
 use crate::strategy::{Letter, Strategy};

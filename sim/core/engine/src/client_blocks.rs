@@ -1,5 +1,5 @@
-//! How clients are shared out: among the ranks in blocks, among a rank's parts, and within a part
-//! into blocks with an agenda each.
+//! Division of clients: among the ranks in blocks, among a rank's parts, and within a part into
+//! blocks with an agenda each.
 //!
 //! A block's states fit a core's cache, and a window is gone through block by block. Parts get
 //! their clients in turns of so many neighbours, so that ids which are busy together, as a

@@ -1,4 +1,4 @@
-//! Dry runs: every message and no learning.
+//! Dry runs: all messages, no training.
 //!
 //! Handlers run as in any run and do not know that a run is dry. Two things differ, and both are
 //! decided here: a job returns the strategy's [`placeholder`](Strategy::placeholder) instead of its
@@ -7,8 +7,8 @@
 //! values has another length. A dry run warns of both.
 
 use crate::evaluator::{End, Evaluator, Heard};
-use crate::ground::Ground;
 use crate::job::JobContext;
+use crate::run_context::Ground;
 use crate::strategy::{Setup, Strategy};
 use crate::world::{ClientSelection, Stop};
 use folkmoot_metrics::{Direction, Kind, Ledger, Party, Round, Sheet};
