@@ -214,8 +214,8 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>, T: RoundEvaluator<R, P, X>> 
     for Watched<T>
 {
     fn after_round(&self, ended: &Ended<'_, Rounds<R, P, X>>, sheet: &mut Sheet) {
-        let barren = ended.server.barren();
-        if barren >= BARREN {
+        let n_rounds = ended.server.rounds_without_accepted_update();
+        if n_rounds >= BARREN {
             let beyond = ended.server.beyond_range();
             let refused = match beyond.0 {
                 0 => 1,
@@ -223,7 +223,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>, T: RoundEvaluator<R, P, X>> 
             };
             let why = why_refused(refused, beyond);
             sheet.diverged(format!(
-                "in {barren} rounds no update could be taken: each was refused, since {why}"
+                "in {n_rounds} rounds no update could be taken: each was refused, since {why}"
             ));
         }
         if is_evaluated(ended) {

@@ -238,7 +238,7 @@ messages! {
     }
 }
 
-/// What an update has for client selection: its samples, where they can be read, and its metrics.
+/// Report of an update to client selection: its number of samples, if readable, and its metrics.
 pub(super) type ForSelection = (Option<u32>, Vec<f32>);
 
 impl<E: Extra, T: Extra> Up<E, T> {
@@ -258,9 +258,9 @@ impl<E: Extra, T: Extra> Up<E, T> {
         }
     }
 
-    /// The update without what is for client selection alone, and that; `None` for what is no
-    /// update.
-    pub(super) fn told(self) -> (Self, Option<ForSelection>) {
+    /// The update without its report to client selection, and the report; `None` if the message is
+    /// no update.
+    pub(super) fn take_report(self) -> (Self, Option<ForSelection>) {
         match self {
             Up::Reported(Metrics(metrics), n, weights) => (Up::Update(n, weights), Some((Some(n), metrics))),
             Up::ReportedPacked(Metrics(metrics), n, weights) => {

@@ -1,4 +1,5 @@
-//! The server's side of rounds: the model, and one of three state machines that say when it moves.
+//! The server's side of rounds: the model, and one of three state machines that decide when the
+//! model is updated.
 
 mod buffered;
 mod detection;
@@ -14,7 +15,7 @@ pub(crate) use detection::Detection;
 use folkmoot_engine::prelude::*;
 pub(super) use model::Turn;
 use model::{Global, unread};
-use secure::Masked;
+use secure::SecureAggregation;
 pub use seen::{Seen, SeenUpdate};
 use serde::{Deserialize, Serialize};
 use synchronous::Synchronous;
@@ -26,13 +27,13 @@ pub struct Server<C, M = (), T = ()> {
     mode: Mode<T>,
 }
 
-/// When the model moves.
+/// State machine that decides when the model is updated.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(bound = "T: State")]
 enum Mode<T> {
     Synchronous(Synchronous<T>),
     Buffered(Buffered),
-    Secure(Masked<T>),
+    Secure(SecureAggregation<T>),
 }
 
 impl<C: State + Default, M: State + Default, T: Extra> Server<C, M, T> {
@@ -41,7 +42,7 @@ impl<C: State + Default, M: State + Default, T: Extra> Server<C, M, T> {
             global: Global::new(parameters),
             mode: match (protocol.buffer(), protocol.secure) {
                 (Some(size), _) => Mode::Buffered(Buffered::new(size)),
-                (None, Secure::Pairwise { .. }) => Mode::Secure(Masked::default()),
+                (None, Secure::Pairwise { .. }) => Mode::Secure(SecureAggregation::default()),
                 (None, Secure::Off) => Mode::Synchronous(Synchronous::default()),
             },
         }
@@ -53,12 +54,12 @@ impl<C: State, M: State, T: Extra> Server<C, M, T> {
         &self.global.parameters
     }
 
-    /// For how many rounds now all updates that came were refused.
-    pub(super) fn barren(&self) -> u32 {
-        self.global.barren()
+    /// Number of rounds up to now in which every received update was rejected.
+    pub(super) fn rounds_without_accepted_update(&self) -> u32 {
+        self.global.rounds_without_accepted_update()
     }
 
-    /// What was sent in the last rounds, as far as that is kept: the oldest first.
+    /// Updates of the last rounds that are kept, the oldest first.
     pub(super) fn seen(&self) -> &[Seen] {
         &self.global.seen
     }
@@ -67,17 +68,17 @@ impl<C: State, M: State, T: Extra> Server<C, M, T> {
         &self.global.memory
     }
 
-    /// What the trainer keeps at the server: as [`Opening::state`](crate::Opening::state).
+    /// The trainer's state at the server, as [`Opening::state`](crate::Opening::state).
     pub(super) fn state(&self) -> &[u8] {
         &self.global.aggregated
     }
 
-    /// What was kept of the extras.
+    /// The server's state of side payloads.
     pub fn collected(&self) -> &C {
         &self.global.collected
     }
 
-    /// How often the card's rule was right about whom it excluded.
+    /// How often the aggregator excluded the right clients.
     pub(super) fn detection(&self) -> Detection {
         self.global.detection
     }
@@ -87,7 +88,7 @@ impl<C: State, M: State, T: Extra> Server<C, M, T> {
         self.global.beyond_range()
     }
 
-    /// `refused_updates.csv`, if any was refused.
+    /// `refused_updates.csv`, if any update was rejected.
     pub(super) fn refusals(&self) -> Option<String> {
         self.global.refusals()
     }
@@ -106,7 +107,7 @@ impl<C: State, M: State, T: Extra> Server<C, M, T> {
             global: &mut self.global,
             rounds,
             cx,
-            reported: Vec::new(),
+            reported_metrics: Vec::new(),
         };
         let event = match event {
             ServerEvent::Message {
@@ -117,12 +118,12 @@ impl<C: State, M: State, T: Extra> Server<C, M, T> {
                 message: Up::Extra(rounds.open_extra(&packed).map_err(|damaged| unread(from, damaged))?),
             },
             ServerEvent::Message { from, message } => {
-                let (message, told) = message.told();
-                if let Some((n_samples, metrics)) = told {
+                let (message, report) = message.take_report();
+                if let Some((n_samples, metrics)) = report {
                     let n = turn.cx.selection().metrics().len();
                     let of_selection = metrics.iter().copied().take(n).collect();
                     turn.cx.answered(from, n_samples, of_selection);
-                    turn.reported = metrics;
+                    turn.reported_metrics = metrics;
                 }
                 ServerEvent::Message { from, message }
             }
@@ -135,7 +136,7 @@ impl<C: State, M: State, T: Extra> Server<C, M, T> {
         {
             let (round, collected) = (turn.cx.event_round(), &mut turn.global.collected);
             rounds.payload.collect(collected, from, round, extra)?;
-            // What is left of it is that it came.
+            // The payload is stored; the mode only needs to know that it arrived.
             return match &mut self.mode {
                 Mode::Synchronous(mode) => mode.extra_came(turn),
                 Mode::Secure(mode) => mode.extra_came(turn),

@@ -40,7 +40,7 @@ pub(crate) struct Global<C, M> {
     moments: ServerMoments,
     refused: Vec<Refused>,
     /// Rounds until now without an update that had refused ones, in a row.
-    barren: u32,
+    rounds_without_accepted_update: u32,
     /// How many were refused when the last round ended.
     refused_before: usize,
     /// Of the last rounds, the oldest first; nothing where nobody evaluates it.
@@ -87,7 +87,7 @@ impl<C: State + Default, M: State + Default> Global<C, M> {
             packed: None,
             moments: ServerMoments::default(),
             refused: Vec::new(),
-            barren: 0,
+            rounds_without_accepted_update: 0,
             refused_before: 0,
             seen: Vec::new(),
             collected: C::default(),
@@ -102,17 +102,17 @@ impl<C: State + Default, M: State + Default> Global<C, M> {
 
 impl<C: State, M: State> Global<C, M> {
     /// For how many rounds now all updates that came were refused.
-    pub(super) fn barren(&self) -> u32 {
-        self.barren
+    pub(super) fn rounds_without_accepted_update(&self) -> u32 {
+        self.rounds_without_accepted_update
     }
 
     /// A round has ended, with or without an update.
-    fn count_barren(&mut self, is_taken: bool) {
+    fn count_round(&mut self, is_taken: bool) {
         let has_refused = self.refused.len() > self.refused_before;
         self.refused_before = self.refused.len();
         match (is_taken, has_refused) {
-            (true, _) => self.barren = 0,
-            (false, true) => self.barren += 1,
+            (true, _) => self.rounds_without_accepted_update = 0,
+            (false, true) => self.rounds_without_accepted_update += 1,
             (false, false) => {}
         }
     }
@@ -142,8 +142,8 @@ pub(in super::super) struct Turn<'a, 'c, R: Trainer, P: SidePayload<R>, X: Excha
     pub(crate) global: &'a mut Global<P::ServerState, X::ServerState>,
     pub(crate) rounds: &'a Rounds<R, P, X>,
     pub(crate) cx: &'a mut ServerContext<'c, Rounds<R, P, X>>,
-    /// What the update of the event reports.
-    pub(super) reported: Vec<f32>,
+    /// Metrics that the update of the event reports.
+    pub(super) reported_metrics: Vec<f32>,
 }
 
 impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
@@ -258,7 +258,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
                     staleness: self.cx.round().0 - self.cx.event_round().0,
                     n_samples,
                     weights,
-                    metrics: std::mem::take(&mut self.reported),
+                    metrics: std::mem::take(&mut self.reported_metrics),
                 })
             }
             Err(what) => {
@@ -274,7 +274,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
         if !is_taken {
             self.cx.count(EMPTY, 1);
         }
-        self.global.count_barren(is_taken);
+        self.global.count_round(is_taken);
         if let Some(index) = first_not_finite(&self.global.parameters) {
             return Err(StrategyError(format!(
                 "the server's step makes parameter {index} of the model infinite in round {}; lower protocol.server_optimizer.learning_rate",

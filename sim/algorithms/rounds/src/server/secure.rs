@@ -27,7 +27,7 @@ enum Stage {
 /// The open round, in which updates are masked.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(bound = "T: State")]
-pub(super) struct Masked<T> {
+pub(super) struct SecureAggregation<T> {
     answers: Gather,
     /// Clients asked for the round.
     asked: u64,
@@ -36,9 +36,9 @@ pub(super) struct Masked<T> {
     exchange: Gathering<T>,
 }
 
-impl<T> Default for Masked<T> {
+impl<T> Default for SecureAggregation<T> {
     fn default() -> Self {
-        Masked {
+        SecureAggregation {
             answers: Gather::default(),
             asked: 0,
             session: Session::default(),
@@ -63,7 +63,7 @@ struct Session {
     returned: BTreeMap<u32, Vec<(u32, u64)>>,
 }
 
-impl<T: Extra> Masked<T> {
+impl<T: Extra> SecureAggregation<T> {
     pub(super) fn handle<R: Trainer, P: SidePayload<R>, X: Exchange<R, Message = T>>(
         &mut self,
         event: ServerEvent<Rounds<R, P, X>>,
