@@ -80,8 +80,8 @@ pub use records::{
 pub use run_dir::{Division, ReadError, RunDir, RunResult, RunWriter, WriteError, read_partition, read_table};
 pub use sheet::Sheet;
 pub use spread::{Spread, t_95};
-pub use sweep_dir::{Axis, Contrast, Point, Shard, SweepDir, SweepManifest, SweepWriter};
+pub use sweep_dir::{Axis, Contrast, Point, SweepDir, SweepManifest, SweepShard, SweepWriter};
 pub use table::TimingRow;
-pub use tables::{Part, RunTable, Tables};
+pub use tables::{RunTable, TableRole, Tables};
 pub use target::Target;
 pub use term::{Answering, Asked, Attack, Better, Meaning, Scored, Selection, Term, Weighed};

@@ -1,7 +1,7 @@
 //! The sweep directory: one run directory per point, and a table of their summaries.
 //!
 //! ```text
-//! sweep.json       name, axes, seeds, headline metrics, what makes the points, whether every point is finished
+//! sweep.json       name, axes, seeds, headline metrics, the command, whether every point is finished
 //! scenario.ron     the card with its sweep
 //! points.csv       point, a column per axis, seed, then every summary number by name; a row a point. Of one graph in pieces also `cut_edges`, from
 //!                  the run's manifest; of clients that are scored one by one the worst 10 % and the spread, from `client_scores.csv`
@@ -13,10 +13,11 @@
 //! a point says all of it, and every arm has the same seeds. `points.csv` holds finished points
 //! only and can always be made again from the run directories: [`SweepWriter::collect`].
 //!
-//! Several processes may make one sweep. Each claims a point before it makes it
-//! ([`SweepWriter::claim`]), and a [`Shard`] makes points that no other shard has, so that machines
-//! whose file system has no locks can share the work. Whatever is in a directory of an unfinished
-//! point was left by somebody who is gone, and is made again. [`merge`] joins what several made.
+//! Several processes may compute one sweep. Each claims a point before it computes it
+//! ([`SweepWriter::claim`]). A [`SweepShard`] computes points of no other shard, so that machines
+//! whose file system has no locks can share the work. Contents of an unfinished point are leftovers
+//! of a terminated process and are recomputed. [`merge`] joins the directories of several
+//! processes.
 
 mod beside;
 mod merge;
@@ -78,7 +79,7 @@ pub struct Contrast {
     pub baseline: String,
 }
 
-/// What `sweep.json` says of a sweep.
+/// Content of `sweep.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SweepManifest {
     /// The card's name.
@@ -175,21 +176,21 @@ impl SweepManifest {
             .collect()
     }
 
-    /// How many points there are.
+    /// Number of points.
     pub fn n_points(&self) -> usize {
         let free = self.axes.iter().filter(|axis| axis.with.is_none());
         let sizes = free.map(|axis| axis.values.len());
         sizes.fold(self.seeds.len(), usize::saturating_mul)
     }
 
-    /// Where a point's run directory belongs in the sweep directory `dir`.
+    /// The path of a point's run directory in the sweep directory `dir`.
     pub fn point_path(&self, dir: &Path, point: &Point) -> PathBuf {
         dir.join(POINTS_DIR).join(self.point_name(point))
     }
 
-    /// The name of a point's run directory: its number, the last part of each axis' path with its
-    /// value, and the seed, such as `0003-epsilon=0.5-seed=7`. Signs that are awkward in file names
-    /// become `_`; long names are cut.
+    /// The name of a point's run directory: its number, the last segment of each axis' path with
+    /// its value, and the seed, such as `0003-epsilon=0.5-seed=7`. Characters that are awkward in
+    /// file names become `_`; long names are cut.
     pub fn point_name(&self, point: &Point) -> String {
         let axes = self.axes.iter().zip(&point.values);
         let parts = axes.map(|(axis, value)| format!("{}={value}", axis.path.rsplit('.').next().unwrap_or_default()));
@@ -209,18 +210,17 @@ impl SweepManifest {
     }
 }
 
-/// One of several processes that share a sweep's points out among them: the points are dealt round
-/// robin.
+/// One of N processes of a sweep; point `p` belongs to shard `p mod N + 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// Which, from 1.
+pub struct SweepShard {
+    /// Its number, from 1.
     pub number: u32,
-    /// Of how many.
+    /// N, the number of processes.
     pub of: u32,
 }
 
-impl Shard {
-    /// Whether the point of this number is the shard's.
+impl SweepShard {
+    /// Whether the point of this number belongs to the shard.
     pub fn owns(self, point: u32) -> bool {
         point % self.of == self.number - 1
     }
@@ -251,7 +251,8 @@ fn read_finished(dir: &Path) -> Result<Option<(Manifest, Summary)>, ReadError> {
 fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>, ReadError> {
     let mut rows = Vec::new();
     for point in manifest.points() {
-        if let Some((run, mut summary)) = read_finished(&manifest.point_path(dir, &point))? {
+        let run_dir = manifest.point_path(dir, &point);
+        if let Some((run, mut summary)) = read_finished(&run_dir)? {
             manifest.units.extend(run.units);
             manifest.terms.extend(run.terms);
             let n_lints = lints(&summary)
@@ -261,10 +262,9 @@ fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>
             if n_lints > 0 {
                 *summary.entry(WARNINGS.to_owned()).or_insert(0.0) += n_lints as f64;
             }
-            let dir = manifest.point_path(dir, &point);
             let tables = Tables {
-                client_scores: read_table(&dir, true)?,
-                controls: read_table(&dir, true)?,
+                client_scores: read_table(&run_dir, true)?,
+                controls: read_table(&run_dir, true)?,
                 ..Tables::default()
             };
             complete(
@@ -281,7 +281,7 @@ fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>
             });
         }
     }
-    for ratio in COMPRESSIONS {
+    for ratio in RATIOS_WITHOUT_CODEC {
         if rows.iter().any(|row| row.summary.contains_key(ratio)) {
             rows.iter_mut().for_each(|row| {
                 row.summary.entry(ratio.to_owned()).or_insert(1.0);
@@ -291,9 +291,8 @@ fn read_points(dir: &Path, manifest: &mut SweepManifest) -> Result<Vec<PointRow>
     Ok(rows)
 }
 
-/// What codecs save, which a run without them has no number for: beside runs that have it, theirs
-/// is 1.
-const COMPRESSIONS: [&str; 2] = ["compression_up", "compression_down"];
+/// Compression ratios, 1 for runs without a codec if others of the sweep have one.
+const RATIOS_WITHOUT_CODEC: [&str; 2] = ["compression_up", "compression_down"];
 
 fn read_sweep_manifest(dir: &Path) -> Result<SweepManifest, ReadError> {
     let path = dir.join(SWEEP);
@@ -310,7 +309,7 @@ fn read_sweep_manifest(dir: &Path) -> Result<SweepManifest, ReadError> {
 /// A sweep directory, read back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepDir {
-    /// Where it lies.
+    /// Its path.
     pub path: PathBuf,
     /// `sweep.json`. Of an unfinished sweep it says what the points themselves say by now: shards
     /// write their points alone.

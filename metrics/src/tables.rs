@@ -1,5 +1,4 @@
-//! The tables of a run, in one list: what a run leaves, which files are written and read, and what
-//! the result hash is taken over.
+//! The tables of a run, in one list: their files, their columns, and their role in the result hash.
 
 use crate::records::{
     AbsenceRow, ClientRow, ClientScoreRow, ControlRow, MessageRow, ObservationRow, PartitionRow, PrivacyRow,
@@ -9,29 +8,29 @@ use crate::run_dir::{ReadError, read_table};
 use crate::table::{Column, Row, TimingRow, encode};
 use std::path::Path;
 
-/// Whether a table is part of a run's result, and which run directories have it.
+/// Role of a table: whether it is part of a run's result, and which run directories have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum TableRole {
     /// Part of the result hash; every finished run has it.
     Result,
-    /// No part of the result; every finished run has it.
+    /// Not part of the result; every finished run has it.
     Record,
-    /// No part of the result; runs have it that have rows for it.
-    Beside,
+    /// Not part of the result; written only if it has rows.
+    Optional,
 }
 
 /// A table of run directories.
 #[derive(Clone, Copy, Debug)]
 pub struct RunTable {
     pub file: &'static str,
-    /// What it holds, in one line.
+    /// Its content, in one line.
     pub about: &'static str,
-    pub part: Part,
+    pub role: TableRole,
     pub columns: fn() -> Vec<Column>,
 }
 
 macro_rules! run_tables {
-    ($($part:ident $name:ident: $row:ident, $about:literal;)+) => {
+    ($($role:ident $name:ident: $row:ident, $about:literal;)+) => {
         /// The rows of a run's tables.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Tables {
@@ -43,15 +42,15 @@ macro_rules! run_tables {
             pub const ALL: &'static [RunTable] = &[$(RunTable {
                 file: $row::FILE,
                 about: $about,
-                part: Part::$part,
+                role: TableRole::$role,
                 columns: $row::columns,
             }),+];
 
             /// Those of the run directory `dir`. Where that is not finished, tables that were never
             /// saved are empty.
             pub(crate) fn read(dir: &Path, is_finished: bool) -> Result<Tables, ReadError> {
-                let may_lack = |part: Part| part == Part::Beside || !is_finished;
-                Ok(Tables { $($name: read_table(dir, may_lack(Part::$part))?),+ })
+                let may_lack = |role: TableRole| role == TableRole::Optional || !is_finished;
+                Ok(Tables { $($name: read_table(dir, may_lack(TableRole::$role))?),+ })
             }
 
             /// The files of these tables, in the order of [`Tables::ALL`].
@@ -59,7 +58,7 @@ macro_rules! run_tables {
                 let rows = [$(self.$name.len()),+];
                 let files = [$(encode(&self.$name)),+];
                 let all = Tables::ALL.iter().copied().zip(files).zip(rows);
-                let written = all.filter(|((table, _), n_rows)| table.part != Part::Beside || *n_rows > 0);
+                let written = all.filter(|((table, _), n_rows)| table.role != TableRole::Optional || *n_rows > 0);
                 written.map(|(file, _)| file).collect()
             }
         }
@@ -70,13 +69,13 @@ run_tables! {
     Result rounds: RoundRow, "A row per round.";
     Result messages: MessageRow, "Messages and bytes by round and kind.";
     Result scores: ScoreRow, "Scores by round and virtual time.";
-    Beside readings: ReadingRow, "What the engine reads off after each round.";
+    Optional readings: ReadingRow, "Engine metrics after each round.";
     Result privacy: PrivacyRow, "Privacy claimed and spent, by mechanism.";
     Result clients: ClientRow, "A row per client.";
-    Beside absences: AbsenceRow, "When clients were away.";
-    Beside partition: PartitionRow, "The data of each client.";
-    Beside client_scores: ClientScoreRow, "Scores of each client.";
-    Beside controls: ControlRow, "Controls, with which scores are compared.";
-    Beside observations: ObservationRow, "What the run was asked to watch besides.";
+    Optional absences: AbsenceRow, "When clients were away.";
+    Optional partition: PartitionRow, "The data of each client.";
+    Optional client_scores: ClientScoreRow, "Scores of each client.";
+    Optional controls: ControlRow, "Controls, with which scores are compared.";
+    Optional observations: ObservationRow, "Counters recorded because the card asks (`observe`).";
     Record timing: TimingRow, "Wall-clock time; no part of the result.";
 }

@@ -12,7 +12,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_graphs::DataDirs;
 use folkmoot_metrics::run_dir::WriteError;
 use folkmoot_metrics::sweep_dir::Claim;
-use folkmoot_metrics::{Point, Shard, SweepManifest, SweepWriter, Unit};
+use folkmoot_metrics::{Point, SweepManifest, SweepShard, SweepWriter, Unit};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -206,7 +206,7 @@ pub struct Making<'a> {
     pub only_missing: bool,
     /// Make only these points, and what they lack; others make the rest, and nobody writes tables
     /// but who joins them.
-    pub shard: Option<Shard>,
+    pub shard: Option<SweepShard>,
     pub watcher: &'a Watching<'a>,
     /// Told of finished points.
     pub done: &'a (dyn Fn(&Done<'_>) + Sync),

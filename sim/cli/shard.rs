@@ -1,13 +1,13 @@
 //! Which part of a sweep is this process': said by number, or by the scheduler that started it.
 
-use folkmoot_metrics::Shard;
+use folkmoot_metrics::SweepShard;
 use std::str::FromStr;
 
 /// What `--shard` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ShardArg {
     /// `K/N`.
-    This(Shard),
+    This(SweepShard),
     /// `auto`, or `auto/N`, where the scheduler may not know how many there are.
     Auto(Option<u32>),
 }
@@ -28,9 +28,9 @@ impl FromStr for ShardArg {
 }
 
 /// A shard that there is.
-fn shard(number: u32, of: u32) -> Result<Shard, String> {
+fn shard(number: u32, of: u32) -> Result<SweepShard, String> {
     match (1..=of).contains(&number) {
-        true => Ok(Shard { number, of }),
+        true => Ok(SweepShard { number, of }),
         false => Err(format!(
             "there is no shard {number} of {of}: shards are numbered from 1 to N"
         )),
@@ -44,7 +44,7 @@ impl ShardArg {
     /// # Errors
     ///
     /// Why it cannot be told which shard is meant, and the way out.
-    pub(crate) fn resolve(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<Shard, String> {
+    pub(crate) fn resolve(self, variable: &dyn Fn(&str) -> Option<String>) -> Result<SweepShard, String> {
         let of = match self {
             ShardArg::This(shard) => return Ok(shard),
             ShardArg::Auto(of) => of,

@@ -13,7 +13,7 @@ use crate::watch::{Progress, Stopwatch, bar};
 use folkmoot_metrics::key::reference_label;
 use folkmoot_metrics::run_dir::SCENARIO;
 use folkmoot_metrics::sweep_dir::SWEEP;
-use folkmoot_metrics::{Point, Shard, SweepDir, SweepManifest, SweepWriter, WriteError};
+use folkmoot_metrics::{Point, SweepDir, SweepManifest, SweepShard, SweepWriter, WriteError};
 use folkmoot_scenarios::run::{Failure, Identity};
 use folkmoot_scenarios::scenario::{Scenario, check};
 use folkmoot_scenarios::sweep::{Done, Making, Plan, PointFailure, plan, sweep_into};
@@ -217,7 +217,7 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
 }
 
 /// Says what is about to be made.
-fn announce(plan: &Plan<'_>, identity: &Identity, shard: Option<Shard>, n_points: usize) {
+fn announce(plan: &Plan<'_>, identity: &Identity, shard: Option<SweepShard>, n_points: usize) {
     identity
         .warnings
         .iter()
@@ -251,12 +251,12 @@ fn job<'a>(program: &Program, args: &SweepArgs, plan: &'a Plan<'_>, dir: &Path) 
     }
 }
 
-fn name_of(shard: Shard) -> String {
+fn name_of(shard: SweepShard) -> String {
     format!("{}/{}", shard.number, shard.of)
 }
 
 /// The command that makes what is missing.
-fn goes_on(command: &str, dir: &Path, shard: Option<Shard>) -> String {
+fn goes_on(command: &str, dir: &Path, shard: Option<SweepShard>) -> String {
     let dir = context::quoted(&dir.to_string_lossy());
     let what = shard.map_or("--only-missing".to_owned(), |shard| {
         format!("--shard {}", name_of(shard))
@@ -266,7 +266,7 @@ fn goes_on(command: &str, dir: &Path, shard: Option<Shard>) -> String {
 
 /// Writes the tables of a sweep, unless this is a shard of it, which leaves them to who joins them.
 /// An end if there are not `n_points`: then some were given up, or another process is making them.
-fn settle(sweep: &SweepWriter, shard: Option<Shard>, n_points: usize, goes_on: &str) -> Result<(), Exit> {
+fn settle(sweep: &SweepWriter, shard: Option<SweepShard>, n_points: usize, goes_on: &str) -> Result<(), Exit> {
     let n_done = match shard {
         None => sweep.collect(),
         Some(shard) => sweep.n_finished(shard),

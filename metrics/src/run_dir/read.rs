@@ -6,7 +6,7 @@ use super::manifest::{Division, Manifest, decode_summary, fingerprint, from_json
 use super::{ARTIFACTS, MANIFEST, SCENARIO, SUMMARY};
 use crate::records::{PartitionRow, ReadingRow, ScoreRow};
 use crate::table::{Row, decode};
-use crate::tables::{Part, Tables};
+use crate::tables::{TableRole, Tables};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -96,7 +96,7 @@ impl RunDir {
 
 /// The names of the files that make up a run's result, in the fingerprint's order.
 pub(crate) fn result_files(dir: &Path) -> Result<Vec<String>, ReadError> {
-    let tables = Tables::ALL.iter().filter(|table| table.part == Part::Result);
+    let tables = Tables::ALL.iter().filter(|table| table.role == TableRole::Result);
     let tables = tables.map(|table| table.file).chain([SUMMARY]);
     let artifacts = list_artifacts(dir)?
         .into_iter()

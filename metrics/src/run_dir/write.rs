@@ -11,7 +11,7 @@ use crate::ledger::Kind;
 use crate::metric::Unit;
 use crate::records::{MessageRow, PartitionRow, RoundRow, ScoreRow};
 use crate::table::{Row, encode};
-use crate::tables::{Part, RunTable, Tables};
+use crate::tables::{RunTable, TableRole, Tables};
 use crate::term::Meaning;
 use crate::trace::{About, Event, Followed, Mark, TRACE, TraceFile};
 use serde::{Deserialize, Serialize};
@@ -334,7 +334,7 @@ impl RunWriter {
             .tables
             .files()
             .into_iter()
-            .partition(|(table, _)| table.part == Part::Result);
+            .partition(|(table, _)| table.role == TableRole::Result);
         let named = |(table, bytes): (RunTable, Vec<u8>)| (table.file.to_owned(), bytes);
         let mut files: Vec<(String, Vec<u8>)> = hashed.into_iter().map(named).collect();
         files.push((SUMMARY.to_owned(), encode_summary(&result.summary)));

@@ -88,7 +88,7 @@ fn run(writer: &SweepWriter, point: &Point) {
 
 /// A sweep in `dir` with the points of a shard.
 fn shard_in(dir: &Path, number: u32, of: u32) -> SweepWriter {
-    let shard = Shard { number, of };
+    let shard = SweepShard { number, of };
     let writer = SweepWriter::join(dir, sweep(), CARD, Some(shard)).unwrap();
     for point in sweep().points().iter().filter(|point| shard.owns(point.point)) {
         run(&writer, point);
@@ -143,12 +143,12 @@ fn every_point_has_one_shard() {
     for of in 1..=9 {
         let owners = |point: &Point| {
             (1..=of)
-                .filter(|&number| Shard { number, of }.owns(point.point))
+                .filter(|&number| SweepShard { number, of }.owns(point.point))
                 .count()
         };
         assert!(sweep().points().iter().all(|point| owners(point) == 1), "{of}");
     }
-    assert!(Shard { number: 2, of: 3 }.owns(4));
+    assert!(SweepShard { number: 2, of: 3 }.owns(4));
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Writing a sweep directory: alone, beside others, or where somebody left off.
 
 use super::table::encode_points;
-use super::{POINTS, POINTS_DIR, Point, SWEEP, Shard, SweepManifest, read_finished, read_points, read_sweep_manifest};
+use super::{
+    POINTS, POINTS_DIR, Point, SWEEP, SweepManifest, SweepShard, read_finished, read_points, read_sweep_manifest,
+};
 use crate::run_dir::{
     Disk, Files, MANIFEST, Manifest, ReadError, SCENARIO, SUMMARY, WriteError, commit, create_dirs, read_bytes,
     remove_empty_dirs, to_json,
@@ -112,7 +114,12 @@ impl SweepWriter {
     ///
     /// [`WriteError::OtherSweep`] when its points are of another card, program or data;
     /// [`WriteError::Read`] when it is no sweep directory or is damaged; [`WriteError::Io`].
-    pub fn join(dir: &Path, manifest: SweepManifest, card: &str, shard: Option<Shard>) -> Result<Self, WriteError> {
+    pub fn join(
+        dir: &Path,
+        manifest: SweepManifest,
+        card: &str,
+        shard: Option<SweepShard>,
+    ) -> Result<Self, WriteError> {
         let manifest = SweepManifest {
             finished: false,
             ..manifest
@@ -194,7 +201,7 @@ impl SweepWriter {
     /// # Errors
     ///
     /// As [`SweepWriter::claim`].
-    pub fn n_finished(&self, shard: Shard) -> Result<usize, WriteError> {
+    pub fn n_finished(&self, shard: SweepShard) -> Result<usize, WriteError> {
         let points = self.manifest.points().into_iter();
         let finished = points
             .filter(|point| shard.owns(point.point))
