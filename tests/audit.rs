@@ -3,7 +3,7 @@
 use crate::support::{TempDir, assert_golden};
 use crate::trials::folders;
 use folkmoot_metrics::figure::TableFigure;
-use folkmoot_plots::Found;
+use folkmoot_plots::PaperResult;
 use folkmoot_scenarios::audit::{Audited, Evidence, Verdict, Wanted, pages};
 use folkmoot_scenarios::claims::Claims;
 use std::collections::BTreeSet;
@@ -62,7 +62,7 @@ fn the_pages_are_those_of_the_data() {
     let (audited, evidence) = recorded();
     assert_golden("../scenarios/RESULTS.md", &pages::summary(&audited));
     let temp = TempDir::new();
-    let found = audited.iter().map(|one| Found {
+    let found = audited.iter().map(|one| PaperResult {
         system: one.claims.system.clone(),
         counts: one.counts().to_vec(),
         numbers: one.numbers(),

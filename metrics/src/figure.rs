@@ -19,7 +19,7 @@ pub enum Panel {
     Bars(Bars),
     Heat(Heat),
     Timeline(Timeline),
-    Split(Split),
+    ClientData(ClientDataPanel),
 }
 
 impl Panel {
@@ -75,10 +75,9 @@ pub struct Heat {
     pub texts: Vec<String>,
 }
 
-/// Clients side by side: a column of each has its labels as cells, and its size and edges as bars
-/// below.
+/// The data of clients, a column each: labels as cells, size and edges as bars.
 #[derive(Clone, Debug)]
-pub struct Split {
+pub struct ClientDataPanel {
     /// Whose data it is; empty where a figure has no other.
     pub above: String,
     /// What the items are.

@@ -45,7 +45,7 @@ impl Drawing {
                 let notes = match panel {
                     Panel::Lines(lines) => self.adapt_lines(lines),
                     Panel::Bars(bars) => self.adapt_bars(bars),
-                    Panel::Heat(_) | Panel::Split(_) | Panel::Timeline(_) => Vec::new(),
+                    Panel::Heat(_) | Panel::ClientData(_) | Panel::Timeline(_) => Vec::new(),
                 };
                 figure.notes.extend(notes);
             }
@@ -67,7 +67,7 @@ impl Drawing {
                     known.extend(bars.rows.iter().map(|row| row.label.as_str()));
                     known.extend(bars.groups.iter().map(String::as_str));
                 }
-                Panel::Heat(_) | Panel::Split(_) | Panel::Timeline(_) => {}
+                Panel::Heat(_) | Panel::ClientData(_) | Panel::Timeline(_) => {}
             }
         }
         let mut seen = BTreeSet::new();

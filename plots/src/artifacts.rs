@@ -1,5 +1,5 @@
-//! Figures of what a strategy left for reading, known by name and form: maps of points, matrices of
-//! distances, changes.
+//! Figures of artifacts, recognised by name and format: maps of points, matrices of distances,
+//! changes, links.
 //!
 //! | artifact | form | figure |
 //! |---|---|---|
@@ -8,7 +8,7 @@
 //! | `changes.csv` | columns lost, then a number each | the distribution of each column |
 //! | `links.csv` | columns from, to and payload_bytes, clients below 64 | a cell for each sender and receiver |
 //!
-//! A file of such a name in another form is somebody else's, and is left alone.
+//! Files with such a name and another format are ignored.
 
 use crate::names::{Unit, words};
 use folkmoot_metrics::figure::{Axis, Figure, Heat, Lines, Panel, Path, Role, Series};
@@ -16,10 +16,10 @@ use folkmoot_metrics::npy::{Array, Values};
 use folkmoot_metrics::{ReadError, RunDir};
 use std::collections::BTreeMap;
 
-/// A matrix beyond this has cells too small to tell.
-const MOST_CELLS: usize = 40;
-/// The same for links, most of which carry nothing.
-const MOST_LINKED: usize = 64;
+/// Most rows of a matrix; cells of larger ones would be too small to distinguish.
+const MAX_ROWS: usize = 40;
+/// Most clients of a matrix of links, where most cells are empty.
+const MAX_CLIENTS: usize = 64;
 
 /// A table as text: columns by name.
 struct Columns<'a>(BTreeMap<&'a str, Vec<&'a str>>);
@@ -46,7 +46,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// What stands behind the stem of an artifact's name: nothing, or the metric.
+/// The metric in an artifact's name after its stem; empty without one.
 fn suffix<'a>(name: &'a str, stem: &str, ending: &str) -> Option<&'a str> {
     let rest = name.strip_prefix(stem)?.strip_suffix(ending)?;
     match rest.strip_prefix('_') {
@@ -90,13 +90,9 @@ pub(crate) fn of_arms(arms: &[(String, RunDir)]) -> Result<[Vec<Panel>; 2], Read
     let (mut all_maps, mut all_matrices) = (Vec::new(), Vec::new());
     for (arm, run) in arms {
         // By cluster where there are any, else by class: the last of the first map's panels.
-        let of_first = run.artifacts.iter().filter(|name| name.as_str() == "map.csv").count();
-        let maps = if of_first > 0 {
-            map(run, "map.csv", "", arm)?
-        } else {
-            Vec::new()
-        };
-        all_maps.extend(maps.into_iter().next_back());
+        if let Some(bytes) = optional_artifact(run, "map.csv")? {
+            all_maps.extend(map(&bytes, "", arm).into_iter().next_back());
+        }
         all_matrices.extend(matrices(run, arm)?.into_iter().next());
     }
     Ok([all_maps, all_matrices])
@@ -106,17 +102,24 @@ fn maps(run: &RunDir) -> Result<Vec<Panel>, ReadError> {
     let mut panels = Vec::new();
     for name in &run.artifacts {
         if let Some(metric) = suffix(name, "map", ".csv") {
-            panels.extend(map(run, name, metric, "")?);
+            panels.extend(map(&run.artifact(name)?, metric, ""));
         }
     }
     Ok(panels)
 }
 
+/// An artifact by its name; `None` if the run has none.
+fn optional_artifact(run: &RunDir, name: &str) -> Result<Option<Vec<u8>>, ReadError> {
+    match run.artifacts.iter().any(|artifact| artifact == name) {
+        true => run.artifact(name).map(Some),
+        false => Ok(None),
+    }
+}
+
 /// A map by class and by cluster, as far as these are known.
-fn map(run: &RunDir, name: &str, metric: &str, arm: &str) -> Result<Vec<Panel>, ReadError> {
-    let bytes = run.artifact(name)?;
+fn map(bytes: &[u8], metric: &str, arm: &str) -> Vec<Panel> {
     let panels = || -> Option<Vec<Panel>> {
-        let table = Columns::read(std::str::from_utf8(&bytes).ok()?)?;
+        let table = Columns::read(std::str::from_utf8(bytes).ok()?)?;
         let (xs, ys) = (table.numbers("x")?, table.numbers("y")?);
         let by = |column: &str| {
             let of = table.0.get(column)?;
@@ -150,7 +153,7 @@ fn map(run: &RunDir, name: &str, metric: &str, arm: &str) -> Result<Vec<Panel>, 
         };
         Some(["class", "cluster"].into_iter().filter_map(by).collect())
     };
-    Ok(panels().unwrap_or_default())
+    panels().unwrap_or_default()
 }
 
 fn matrices(run: &RunDir, arm: &str) -> Result<Vec<Panel>, ReadError> {
@@ -162,7 +165,7 @@ fn matrices(run: &RunDir, arm: &str) -> Result<Vec<Panel>, ReadError> {
         let Some((n, values)) = square(&run.artifact(name)?) else {
             continue;
         };
-        if (2..=MOST_CELLS).contains(&n) {
+        if (2..=MAX_ROWS).contains(&n) {
             let labels: Vec<String> = (1..=n).map(|row| row.to_string()).collect();
             panels.push(Panel::Heat(Heat {
                 title: titled(if metric.is_empty() { "received" } else { "" }, metric, arm),
@@ -187,10 +190,9 @@ fn square(bytes: &[u8]) -> Option<(usize, Vec<f64>)> {
 
 /// A cell for each link.
 fn links(run: &RunDir) -> Result<Vec<Panel>, ReadError> {
-    if !run.artifacts.iter().any(|name| name == "links.csv") {
+    let Some(bytes) = optional_artifact(run, "links.csv")? else {
         return Ok(Vec::new());
-    }
-    let bytes = run.artifact("links.csv")?;
+    };
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
     Ok(linked(text).map(Panel::Heat).into_iter().collect())
 }
@@ -199,7 +201,7 @@ fn links(run: &RunDir) -> Result<Vec<Panel>, ReadError> {
 /// the busiest; nothing of another form, or of more clients than cells can tell apart.
 fn linked(text: &str) -> Option<Heat> {
     let table = Columns::read(text)?;
-    let client = |x: f64| (x >= 0.0 && x < MOST_LINKED as f64 && x.fract() == 0.0).then_some(x as usize);
+    let client = |x: f64| (x >= 0.0 && x < MAX_CLIENTS as f64 && x.fract() == 0.0).then_some(x as usize);
     let ends = |name: &str| -> Option<Vec<usize>> { table.numbers(name)?.into_iter().map(client).collect() };
     let (from, to, carried) = (ends("from")?, ends("to")?, table.numbers("payload_bytes")?);
     let n = from.iter().chain(&to).max()? + 1;
@@ -223,10 +225,9 @@ fn linked(text: &str) -> Option<Heat> {
 
 /// The empirical distribution of each column of distances, a curve for each kind of removal.
 fn changes(run: &RunDir) -> Result<Vec<Panel>, ReadError> {
-    if !run.artifacts.iter().any(|name| name == "changes.csv") {
+    let Some(bytes) = optional_artifact(run, "changes.csv")? else {
         return Ok(Vec::new());
-    }
-    let bytes = run.artifact("changes.csv")?;
+    };
     let panels = || -> Option<Vec<Panel>> {
         let table = Columns::read(std::str::from_utf8(&bytes).ok()?)?;
         let lost = table.0.get("lost")?;

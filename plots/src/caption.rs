@@ -109,7 +109,7 @@ fn panels(figure: &Figure) -> String {
             Panel::Bars(bars) => plain.push(small(&bars.x.label)),
             Panel::Heat(heat) => plain.push(small(&heat.title)),
             Panel::Timeline(_) => plain.push("work and absence of clients against virtual time".to_owned()),
-            Panel::Split(split) => plain.push(format!("{} by label and client", small(&split.items))),
+            Panel::ClientData(split) => plain.push(format!("{} by label and client", small(&split.items))),
         }
     }
     let mut known: Vec<(Vec<String>, Vec<String>)> = Vec::new();

@@ -6,10 +6,10 @@
 
 mod area;
 mod bars;
+mod client_data;
 mod heat;
 mod legend;
 mod lines;
-mod split;
 mod style;
 mod timeline;
 
@@ -38,7 +38,7 @@ fn cut(panel: &mut Panel) -> usize {
             n_hidden
         }
         Panel::Bars(bars) => bars.rows.split_off(bars.rows.len().min(MOST)).len(),
-        Panel::Heat(_) | Panel::Split(_) | Panel::Timeline(_) => 0,
+        Panel::Heat(_) | Panel::ClientData(_) | Panel::Timeline(_) => 0,
     }
 }
 
@@ -127,7 +127,7 @@ impl Look {
 fn common_legend(panels: &[Panel]) -> Option<Lines> {
     let lines = panels.iter().map(|panel| match panel {
         Panel::Lines(lines) => Some(lines),
-        Panel::Bars(_) | Panel::Heat(_) | Panel::Split(_) | Panel::Timeline(_) => None,
+        Panel::Bars(_) | Panel::Heat(_) | Panel::ClientData(_) | Panel::Timeline(_) => None,
     });
     let all: Option<Vec<&Lines>> = lines.collect();
     let all = all.filter(|all| all.len() > 1)?;
@@ -162,7 +162,7 @@ fn letter_it(panel: &mut Panel, letter: char) {
     let above = match panel {
         Panel::Lines(lines) => &mut lines.y.above,
         Panel::Bars(bars) => &mut bars.x.above,
-        Panel::Split(split) => &mut split.above,
+        Panel::ClientData(split) => &mut split.above,
         Panel::Heat(heat) => &mut heat.title,
         Panel::Timeline(_) => return,
     };
@@ -240,7 +240,7 @@ fn prepared(figure: &Figure, panel: f64) -> (Vec<Panel>, Vec<String>, Shared) {
     }
     let left_out = |panel: &Panel| match panel {
         Panel::Lines(lines) => lines::scales(lines).iter().any(|scale| scale.left_out),
-        Panel::Bars(_) | Panel::Heat(_) | Panel::Split(_) | Panel::Timeline(_) => false,
+        Panel::Bars(_) | Panel::Heat(_) | Panel::ClientData(_) | Panel::Timeline(_) => false,
     };
     if panels.iter().any(left_out) {
         notes.push("Zeros have no place on a logarithmic axis and are left out.".to_owned());
@@ -288,7 +288,7 @@ impl Shared {
             Panel::Bars(bars) => bars::draw(scene, bars, origin, self.references.is_none()),
             Panel::Heat(heat) => heat::draw(scene, heat, origin),
             Panel::Timeline(timeline) => timeline::draw(scene, timeline, origin),
-            Panel::Split(split) => split::draw(scene, split, origin),
+            Panel::ClientData(split) => client_data::draw(scene, split, origin),
         }
     }
 

@@ -52,6 +52,7 @@ mod sfnt;
 mod split;
 mod svg;
 mod sweep;
+mod table_figure;
 #[cfg(test)]
 mod tests;
 mod timeline;
@@ -73,7 +74,7 @@ use scene::Scene;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-pub use verdicts::Found;
+pub use verdicts::PaperResult;
 
 /// Why figures could not be drawn. Those drawn before stay.
 #[derive(Debug, Error)]
@@ -416,11 +417,11 @@ impl Drawing {
 pub fn draw_audit(
     dir: &Path,
     names: &[String],
-    found: &[Found],
+    found: &[PaperResult],
     tables: &[TableFigure],
 ) -> Result<Vec<PathBuf>, PlotError> {
     let mut figures = verdicts::figures(names, found);
-    figures.extend(tables.iter().map(verdicts::of_table));
+    figures.extend(tables.iter().map(table_figure::figure));
     save(dir, &figures, None, &Drawing::default())
 }
 

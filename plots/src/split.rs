@@ -1,6 +1,6 @@
 //! How the data are shared out: the labels, the size and the edges of every client's shard.
 
-use folkmoot_metrics::figure::{Column, Figure, Panel, Split};
+use folkmoot_metrics::figure::{ClientDataPanel, Column, Figure, Panel};
 use folkmoot_metrics::{Division, PartitionRow, RunDir};
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub(crate) fn figure(run: &RunDir) -> Option<Figure> {
         name: "partition".to_owned(),
         title: "how the data are shared out".to_owned(),
         notes,
-        panels: vec![Panel::Split(split)],
+        panels: vec![Panel::ClientData(split)],
     })
 }
 
@@ -58,12 +58,12 @@ pub(crate) fn side_by_side(arms: &[(String, Division, Vec<PartitionRow>)]) -> (V
             true => format!("{cut}."),
             false => format!("{above}: {cut}."),
         }));
-        Some(Panel::Split(Split { above, ..split }))
+        Some(Panel::ClientData(ClientDataPanel { above, ..split }))
     };
     (arms.iter().filter_map(panel).collect(), notes)
 }
 
-fn split(rows: &[PartitionRow], items: &str) -> Option<Split> {
+fn split(rows: &[PartitionRow], items: &str) -> Option<ClientDataPanel> {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
     let mut order: Vec<&str> = Vec::new();
     let mut n_groups = 0;
@@ -125,7 +125,7 @@ fn split(rows: &[PartitionRow], items: &str) -> Option<Split> {
     let clients = columns.first()?.clients;
     // Where nothing is labelled, labels say nothing.
     let is_labelled = order.iter().any(|label| *label != "unlabelled");
-    Some(Split {
+    Some(ClientDataPanel {
         above: String::new(),
         items: items.to_owned(),
         labels: if is_labelled { labels } else { Vec::new() },

@@ -1,30 +1,26 @@
-//! What an audit of papers found: verdicts counted, what is printed beside what was measured, and
-//! tables as curves.
+//! Figures of an audit: verdicts per paper, published versus measured values.
 
 use crate::names::Unit;
-use folkmoot_metrics::Spread;
-use folkmoot_metrics::estimate::FEW;
 use folkmoot_metrics::figure::{Axis, Bar, Bars, Figure, Lines, Panel, Path, Role, Row, Series};
-use folkmoot_metrics::figure::{TableCurve, TableFigure, TablePanel};
 
-/// What was found of one paper.
+/// Audit result of one paper.
 #[derive(Clone, Debug)]
-pub struct Found {
-    /// What it is called.
+pub struct PaperResult {
+    /// Its name.
     pub system: String,
-    /// How many claims have each verdict.
+    /// Number of claims per verdict.
     pub counts: Vec<usize>,
-    /// Each number that is printed, with the mean of what was measured in its place.
+    /// Each published value, with the mean of the measured ones.
     pub numbers: Vec<(f64, f64)>,
 }
 
-/// A panel of fewer numbers tells nothing that a table does not.
+/// Least numbers of a panel; a table is enough for fewer.
 const FEWEST: usize = 3;
 
-/// The two figures: `verdicts`, whose groups are called `names`, and `printed`, one panel for each
-/// paper with enough numbers.
-pub(crate) fn figures(names: &[String], found: &[Found]) -> Vec<Figure> {
-    let row = |one: &Found| {
+/// The two figures: `verdicts`, whose groups are called `names`, and `printed`, a panel for each
+/// paper with enough published values.
+pub(crate) fn figures(names: &[String], found: &[PaperResult]) -> Vec<Figure> {
+    let row = |one: &PaperResult| {
         let n: usize = one.counts.iter().sum();
         let bar = |count: &usize| Bar {
             value: Some(*count as f64 / n.max(1) as f64),
@@ -48,7 +44,7 @@ pub(crate) fn figures(names: &[String], found: &[Found]) -> Vec<Figure> {
     let panels: Vec<Panel> = found
         .iter()
         .filter(|one| one.numbers.len() >= FEWEST)
-        .map(printed)
+        .map(published)
         .collect();
     let mut figures = vec![Figure {
         name: "verdicts".to_owned(),
@@ -67,66 +63,10 @@ pub(crate) fn figures(names: &[String], found: &[Found]) -> Vec<Figure> {
     figures
 }
 
-/// Tables as panels of curves, means over seeds: an interval where there are seeds enough for one,
-/// else the seeds themselves.
-pub(crate) fn of_table(table: &TableFigure) -> Figure {
-    let axis = |label: &str| Axis {
-        log_beyond: Some(3.0),
-        ..Axis::new(label, Unit::Number)
-    };
-    let means = |curve: &TableCurve| -> Vec<(f64, Spread)> {
-        curve.iter().map(|(x, values)| (*x, Spread::of(values))).collect()
-    };
-    let panel = |panel: &TablePanel| {
-        let mut series = Vec::new();
-        for (index, (name, curve)) in panel.rows.iter().enumerate() {
-            let spreads = means(curve);
-            let band = spreads.iter().map(|(x, spread)| {
-                let (low, high) = spread
-                    .interval_95()
-                    .filter(|_| spread.n() >= FEW)
-                    .unwrap_or((f64::NAN, f64::NAN));
-                (*x, low, high)
-            });
-            let role = Role::Data(index);
-            series.push(Series {
-                band: band.collect(),
-                ..Series::new(
-                    name.clone(),
-                    role,
-                    spreads.iter().map(|(x, spread)| (*x, spread.mean)).collect(),
-                )
-            });
-            let few = curve.iter().filter(|(_, values)| (2..FEW).contains(&values.len()));
-            let dots: Vec<(f64, f64)> = few.flat_map(|(x, values)| values.iter().map(|y| (*x, *y))).collect();
-            if !dots.is_empty() {
-                series.push(Series {
-                    path: Path::Dots,
-                    ..Series::new("", role, dots)
-                });
-            }
-        }
-        if let Some((name, curve)) = &panel.beside {
-            let line = means(curve).iter().map(|(x, spread)| (*x, spread.mean)).collect();
-            series.push(Series::new(name.clone(), Role::Theory(0), line));
-        }
-        let (x, y) = (axis(&table.x), axis(&panel.y));
-        Panel::Lines(Lines { x, y, series })
-    };
-    Figure {
-        name: table.name.clone(),
-        title: table.title.clone(),
-        notes: vec![format!(
-            "Means over seeds; band: 95 % interval (Student's t), dots: the seeds where there are fewer than {FEW}."
-        )],
-        panels: table.panels.iter().map(panel).collect(),
-    }
-}
-
-fn printed(one: &Found) -> Panel {
-    let printed = || one.numbers.iter().map(|(printed, _)| *printed);
-    let least = printed().fold(f64::INFINITY, f64::min);
-    let most = printed().fold(f64::NEG_INFINITY, f64::max);
+fn published(one: &PaperResult) -> Panel {
+    let values = || one.numbers.iter().map(|(published, _)| *published);
+    let least = values().fold(f64::INFINITY, f64::min);
+    let most = values().fold(f64::NEG_INFINITY, f64::max);
     let measured = Series {
         path: Path::Scattered,
         ..Series::new("", Role::Data(0), one.numbers.clone())
@@ -157,7 +97,7 @@ mod tests {
     use super::*;
 
     fn drawn(counts: &[usize], numbers: &[(f64, f64)]) -> Vec<String> {
-        let found = Found {
+        let found = PaperResult {
             system: "S".to_owned(),
             counts: counts.to_vec(),
             numbers: numbers.to_vec(),

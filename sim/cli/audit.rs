@@ -8,7 +8,7 @@ use crate::text::{counted, table};
 use crate::watch::bar;
 use folkmoot_metrics::key::is_reference;
 use folkmoot_metrics::run_dir::write_whole;
-use folkmoot_plots::Found;
+use folkmoot_plots::PaperResult;
 use folkmoot_scenarios::audit::{Audited, Evidence, Verdict, Wanted, pages};
 use folkmoot_scenarios::claims::{Claims, Measure, RunKey};
 use folkmoot_scenarios::run::{Cache, Failure, load, run_into};
@@ -97,9 +97,9 @@ pub(crate) fn audit(program: &Program, args: &AuditArgs) -> Result<(), Exit> {
         .map(|claims| Audited::new(claims, args.quick, &evidence))
         .collect();
     write(&out.join("audit.csv"), &pages::csv(&audited, args.quick, &evidence))?;
-    let found: Vec<Found> = audited
+    let found: Vec<PaperResult> = audited
         .iter()
-        .map(|one| Found {
+        .map(|one| PaperResult {
             system: one.claims.system.clone(),
             counts: one.counts().to_vec(),
             numbers: one.numbers(),

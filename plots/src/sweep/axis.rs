@@ -26,7 +26,7 @@ pub(super) fn above_it(mut panel: Panel, above: &str) -> Panel {
         _ if above.is_empty() => {}
         Panel::Lines(lines) => lines.y.above = above.to_owned(),
         Panel::Bars(bars) => bars.x.above = above.to_owned(),
-        Panel::Split(split) => split.above = above.to_owned(),
+        Panel::ClientData(split) => split.above = above.to_owned(),
         Panel::Heat(heat) => heat.title = format!("{}, {above}", heat.title),
         Panel::Timeline(_) => {}
     }

@@ -1,5 +1,5 @@
-//! A panel of clients side by side: cells for the labels of their items, and bars below for how
-//! many items and edges they have.
+//! A panel of the data of clients, a column each: cells for the labels of their items, and bars for
+//! the numbers of items and edges.
 
 use super::legend::{self, Sample};
 use super::style::{EDGE, GAP, SMALL, TEXT, TICK, data_color};
@@ -8,16 +8,16 @@ use crate::font::{LEADING, fit, width, wrap};
 use crate::names::{Unit, capital, si};
 use crate::scale::Scale;
 use crate::scene::{Anchor, BLACK, GREY, GRID, PALETTE, Point, Scene};
-use folkmoot_metrics::figure::{Axis, Column, Split};
+use folkmoot_metrics::figure::{Axis, ClientDataPanel, Column};
 
-/// The height of a label's cells.
-const CELL: (f64, f64) = (26.0, 64.0);
-/// The height of all cells, where there are enough labels.
-const CELLS: f64 = 520.0;
-/// The height of bars.
-const BARS: f64 = 190.0;
-/// With wider cells than this, their numbers are written into them.
-const WRITTEN: f64 = 90.0;
+/// Minimum and maximum height of a cell.
+const CELL_HEIGHT_RANGE: (f64, f64) = (26.0, 64.0);
+/// Height of all cells, with enough labels.
+const CELLS_HEIGHT: f64 = 520.0;
+/// Height of a panel of bars.
+const BARS_HEIGHT: f64 = 190.0;
+/// Least width of a cell that shows its number.
+const MIN_WIDTH_FOR_TEXT: f64 = 90.0;
 
 struct Frame<'a> {
     left: f64,
@@ -32,7 +32,7 @@ impl Frame<'_> {
 }
 
 /// Draws the panel at `origin` and returns its height.
-pub(super) fn draw(scene: &mut Scene, split: &Split, origin: Point) -> f64 {
+pub(super) fn draw(scene: &mut Scene, split: &ClientDataPanel, origin: Point) -> f64 {
     let widest = split.labels.iter().map(|label| width(label, SMALL));
     let widest = widest.fold(width("100k", TEXT), f64::max).min(scene.panel * 0.22);
     let frame = Frame {
@@ -91,7 +91,7 @@ fn title(scene: &mut Scene, frame: &Frame<'_>, text: &str, y: f64) -> f64 {
 }
 
 /// A row of cells for each label, darker for more items; returns where they end.
-fn cells(scene: &mut Scene, split: &Split, frame: &Frame<'_>, widest: f64, y: f64) -> f64 {
+fn cells(scene: &mut Scene, split: &ClientDataPanel, frame: &Frame<'_>, widest: f64, y: f64) -> f64 {
     let most = split
         .columns
         .iter()
@@ -104,7 +104,7 @@ fn cells(scene: &mut Scene, split: &Split, frame: &Frame<'_>, widest: f64, y: f6
         si(most.ceil())
     );
     let top = title(scene, frame, &text, y);
-    let height = (CELLS / split.labels.len() as f64).clamp(CELL.0, CELL.1);
+    let height = (CELLS_HEIGHT / split.labels.len() as f64).clamp(CELL_HEIGHT_RANGE.0, CELL_HEIGHT_RANGE.1);
     // Labels are as large as other small text; where rows are lower, some have none.
     let every = (SMALL / height).ceil() as usize;
     for (row, label) in split.labels.iter().enumerate() {
@@ -119,10 +119,10 @@ fn cells(scene: &mut Scene, split: &Split, frame: &Frame<'_>, widest: f64, y: f6
                 continue;
             }
             let (x0, x1) = (frame.x(at), frame.x(at + 1));
-            // The square root, so that few are told from none.
+            // Square root, so small counts stay visible.
             let share = (n / most).sqrt();
             scene.rect((x0, y), (x1, y + height), shade(0.06 + 0.94 * share));
-            if x1 - x0 >= WRITTEN && height >= SMALL {
+            if x1 - x0 >= MIN_WIDTH_FOR_TEXT && height >= SMALL {
                 let color = if share > 0.6 { crate::scene::WHITE } else { BLACK };
                 let text = fit(&si(n.round()), SMALL, x1 - x0);
                 scene.text(
@@ -143,14 +143,14 @@ fn cells(scene: &mut Scene, split: &Split, frame: &Frame<'_>, widest: f64, y: f6
 /// A bar for each column, of two parts on top of each other; returns where they end.
 fn bars(scene: &mut Scene, frame: &Frame<'_>, text: &str, y: f64, parts: &dyn Fn(&Column) -> [f64; 2]) -> f64 {
     let top = title(scene, frame, text, y);
-    let bottom = top + BARS;
+    let bottom = top + BARS_HEIGHT;
     let sums: Vec<f64> = frame.columns.iter().map(|column| parts(column).iter().sum()).collect();
     let axis = Axis {
         log_beyond: None,
         ..Axis::amount("", Unit::Count)
     };
     let scale = Scale::fit(&axis, &sums, 3);
-    let place = |value: f64| bottom - scale.place_clamped(value) * BARS;
+    let place = |value: f64| bottom - scale.place_clamped(value) * BARS_HEIGHT;
     for (value, text) in &scale.ticks {
         let y = place(*value);
         scene.line(vec![(frame.left, y), (frame.right, y)], GRID, 2.0);
