@@ -9,7 +9,7 @@
 use crate::registry::Registry;
 use crate::scenario::check;
 use crate::swept::Swept;
-use crate::text::{Source, differences, is_part, lay, variant_of};
+use crate::text::{Source, apply_default, differences, is_part, variant_of};
 use folkmoot_parts::{Field, Shape};
 
 /// The groups of settings that algorithms in rounds share: the same type under the same name,
@@ -58,7 +58,7 @@ pub(crate) fn inherited(
     }
     for (path, value) in &taken {
         let label = format!("{label}, as in the card's strategy: {path} = {value}");
-        replaced = lay(&replaced, &label, &format!("strategy.{path}"), value);
+        replaced = apply_default(&replaced, &label, &format!("strategy.{path}"), value);
     }
     (replaced, taken)
 }

@@ -2,7 +2,7 @@
 //! are read.
 
 use crate::registry::Registry;
-use crate::text::{Problems, Source, as_struct, formed, lay, recover, suggest, variant_of};
+use crate::text::{Problems, Source, apply_default, as_struct, formed, recover, suggest, variant_of};
 use folkmoot_parts::{Choosing, Component, Field, Shape, Value, named_lines_of, with_article};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -199,7 +199,7 @@ fn with_variants(shape: &Shape, body: &Source) -> Source {
             .filter_map(|set| set.split_once('='))
         {
             let label = format!("{}: {}", field.name, chosen.map_or("", |variant| variant.name));
-            laid = lay(&laid, &label, path, value);
+            laid = apply_default(&laid, &label, path, value);
         }
     }
     laid
@@ -224,7 +224,7 @@ fn with_groups(fields: &[&Field], body: &Source) -> Source {
             let here = whole.value(setting.name);
             if let Some(here) = here.filter(|here| setting.default.as_deref() != Some(*here)) {
                 let label = format!("the default of {}", field.name);
-                laid = lay(&laid, &label, &format!("{}.{}", field.name, setting.name), here);
+                laid = apply_default(&laid, &label, &format!("{}.{}", field.name, setting.name), here);
             }
         }
     }

@@ -1,9 +1,8 @@
-//! What a part or a field of a card is: its meaning, kind, unit, range and default, looked up by
-//! name or path.
+//! Looks up components and fields of a card by name or path: meaning, kind, unit, range, default.
 //!
-//! A path is that of the card, `strategy.model.hidden`, or begins with a part's name,
-//! `FedAvg.model.hidden`. Below a field that names a part, it means that field of every part that
-//! has it; below a choice, of every variant, unless it names the variant:
+//! A path is that of the card, `strategy.model.hidden`, or begins with a component's name,
+//! `FedAvg.model.hidden`. Below a field that names a component, it means that field of every
+//! component that has it. Below a choice, it means that of every variant, unless it names one:
 //! `network.uplink.latency_ms.Uniform.low`.
 
 use crate::axis::Described;
@@ -12,25 +11,25 @@ use crate::registry::Registry;
 use crate::text::{Source, suggest};
 use folkmoot_parts::{Body, Field, Shape, Value, Variant};
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Debug)]
 pub enum Found {
-    /// A part by its name.
-    Part(Described),
+    /// A component by its name.
+    Component(Described),
     Field {
-        /// The path with the names of parts and variants in it, such as
+        /// The path with the names of components and variants in it, such as
         /// `FedAvg.model.encoder.Gat.heads`.
         path: String,
-        /// What the field says of itself.
+        /// Declaration of the field.
         field: Field,
-        /// Where it is declared, or the part that it belongs to.
+        /// Where it is declared, or the component that it belongs to.
         source: &'static str,
     },
     /// A variant of a choice.
     Variant {
         /// The path with the name of the variant at its end.
         path: String,
-        /// What the variant says of itself.
+        /// Declaration of the variant.
         variant: Variant,
     },
 }
@@ -39,19 +38,22 @@ pub enum Found {
 ///
 /// # Errors
 ///
-/// The part of the path that nothing is called by, with the nearest name that there is.
+/// The segment of the path that names nothing, with the nearest known name.
 pub fn explain(path: &str, registry: &Registry) -> Result<Vec<Found>, String> {
-    let parts: Vec<&str> = path.split('.').map(str::trim).collect();
+    let segments: Vec<&str> = path.split('.').map(str::trim).collect();
     let mut search = Search {
         registry,
         found: Vec::new(),
         missed: Vec::new(),
     };
-    let named: Vec<&Described> = registry.parts().filter(|part| part.is_called(parts[0])).collect();
-    for part in &named {
-        match parts.len() {
-            1 => search.found.push(Found::Part((*part).clone())),
-            _ => search.descend(&Place::of(part), &parts[1..]),
+    let named: Vec<&Described> = registry
+        .parts()
+        .filter(|component| component.is_called(segments[0]))
+        .collect();
+    for component in &named {
+        match segments.len() {
+            1 => search.found.push(Found::Component((*component).clone())),
+            _ => search.descend(&Place::of(component), &segments[1..]),
         }
     }
     if named.is_empty() {
@@ -61,27 +63,27 @@ pub fn explain(path: &str, registry: &Registry) -> Result<Vec<Found>, String> {
             default: None,
             source: std::any::type_name::<ScenarioFile>(),
         };
-        search.descend(&card, &parts);
+        search.descend(&card, &segments);
     }
     match search.found.is_empty() {
         false => Ok(search.found),
-        true => Err(search.nearest(&parts)),
+        true => Err(search.nearest(&segments)),
     }
 }
 
-/// Every path that leads to a part or to a field, for completions.
+/// Every path of a component or field, for completions.
 pub fn paths(registry: &Registry) -> Vec<String> {
     let mut all = Vec::new();
     for field in ScenarioFile::shape().fields() {
         below(field.name, field, registry, &[], &mut all);
     }
-    all.extend(registry.parts().map(|part| part.name.to_owned()));
+    all.extend(registry.parts().map(|component| component.name.to_owned()));
     all.sort_unstable();
     all.dedup();
     all
 }
 
-/// The paths that end in `name`, the field of which is so called wherever it stands.
+/// Full paths of all fields called `name`.
 pub fn ending_in(name: &str, registry: &Registry) -> Vec<String> {
     let mut all = paths(registry);
     all.retain(|path| path.strip_suffix(name).is_some_and(|before| before.ends_with('.')));
@@ -107,29 +109,29 @@ pub fn variants_called(name: &str, registry: &Registry) -> Vec<Found> {
         .collect()
 }
 
-/// The parts that a field may name; none if it is not for a name.
-pub fn parts_of<'a>(field: &Field, registry: &'a Registry) -> Vec<&'a Described> {
+/// The components that a field may name; none if it is not for a name.
+pub fn components_of<'a>(field: &Field, registry: &'a Registry) -> Vec<&'a Described> {
     let named = match inner(&field.shape) {
         Shape::Named => field.name,
         Shape::Component(what) => what,
         _ => return Vec::new(),
     };
-    registry.parts().filter(|part| part.field == named).collect()
+    registry.parts().filter(|component| component.field == named).collect()
 }
 
-/// Adds the path of a field and those below it; `around` are the kinds of the parts that it lies
-/// in, of which none is entered twice.
+/// Adds the path of a field and those below it. `around` are the types of the components that
+/// contain it; none is entered twice.
 fn below(path: &str, field: &Field, registry: &Registry, around: &[&str], all: &mut Vec<String>) {
     all.push(path.to_owned());
-    let mut parts = parts_of(field, registry);
-    parts.retain(|part| !around.contains(&part.field));
+    let mut components = components_of(field, registry);
+    components.retain(|component| !around.contains(&component.field));
     let around: Vec<&str> = around
         .iter()
         .copied()
-        .chain(parts.first().map(|part| part.field))
+        .chain(components.first().map(|component| component.field))
         .collect();
-    let of_parts = parts.iter().flat_map(|part| part.shape.fields());
-    for field in field.shape.fields().into_iter().chain(of_parts) {
+    let of_components = components.iter().flat_map(|component| component.shape.fields());
+    for field in field.shape.fields().into_iter().chain(of_components) {
         below(&format!("{path}.{}", field.name), field, registry, &around, all);
     }
 }
@@ -145,12 +147,12 @@ struct Place {
 }
 
 impl Place {
-    fn of(part: &Described) -> Self {
+    fn of(component: &Described) -> Self {
         Place {
-            path: part.name.to_owned(),
-            shape: part.shape.clone(),
+            path: component.name.to_owned(),
+            shape: component.shape.clone(),
             default: None,
-            source: part.source,
+            source: component.source,
         }
     }
 
@@ -166,8 +168,8 @@ impl Place {
 
     /// A field of this place, with the default that it has here, which may differ from that of its
     /// type.
-    fn placed(&self, field: &Field) -> Field {
-        placed(self.default.as_deref(), field)
+    fn with_default_here(&self, field: &Field) -> Field {
+        with_group_default(self.default.as_deref(), field)
     }
 
     /// Its fields, each with what holds it: the place itself or one of its variants. One that
@@ -192,9 +194,9 @@ impl Place {
     }
 }
 
-/// A field of a group with the default that it has there: the group's, as a card writes it, may
-/// differ from that of its type.
-pub fn placed(group: Option<&str>, field: &Field) -> Field {
+/// A field of a group with its default there. The default of the group, as a card writes it, may
+/// differ from that of the field's type.
+pub fn with_group_default(group: Option<&str>, field: &Field) -> Field {
     let group = group.and_then(|group| Source::new("default", group).ok());
     let here = group.as_ref().and_then(|group| group.value(field.name));
     Field {
@@ -203,17 +205,17 @@ pub fn placed(group: Option<&str>, field: &Field) -> Field {
     }
 }
 
-/// What a search has come to.
+/// State of a search.
 struct Search<'a> {
     registry: &'a Registry,
     found: Vec<Found>,
-    /// Where nothing fitted: how many parts of the path were left, and the names there.
+    /// Where no name matched: the number of segments left, and the known names.
     missed: Vec<(usize, Vec<&'static str>)>,
 }
 
 impl Search<'_> {
-    fn descend(&mut self, place: &Place, parts: &[&str]) {
-        let (name, rest) = (parts[0], &parts[1..]);
+    fn descend(&mut self, place: &Place, segments: &[&str]) {
+        let (name, rest) = (segments[0], &segments[1..]);
         let mut names: Vec<&'static str> = Vec::new();
         for (holder, field) in place.fields() {
             names.push(field.name);
@@ -236,44 +238,49 @@ impl Search<'_> {
             }
         }
         if !names.contains(&name) {
-            self.missed.push((parts.len(), names));
+            self.missed.push((segments.len(), names));
         }
     }
 
     fn enter(&mut self, holder: &Place, field: Field, rest: &[&str]) {
         let mut place = holder.below(field.name, &field.shape);
         if rest.is_empty() {
-            let (path, source, field) = (place.path, place.source, holder.placed(&field));
+            let (path, source, field) = (place.path, place.source, holder.with_default_here(&field));
             self.found.push(Found::Field { path, field, source });
             return;
         }
-        let parts = parts_of(&field, self.registry);
-        for part in &parts {
+        let components = components_of(&field, self.registry);
+        for component in &components {
             // `strategy.FedAvg.model` says which one is meant.
             match rest {
-                [name] if *name == part.name => self.found.push(Found::Part((*part).clone())),
-                [name, rest @ ..] if *name == part.name => self.descend(&Place::of(part), rest),
-                _ => self.descend(&Place::of(part), rest),
+                [name] if *name == component.name => self.found.push(Found::Component((*component).clone())),
+                [name, rest @ ..] if *name == component.name => self.descend(&Place::of(component), rest),
+                _ => self.descend(&Place::of(component), rest),
             }
         }
-        if parts.is_empty() {
-            place.default = holder.placed(&field).default;
+        if components.is_empty() {
+            place.default = holder.with_default_here(&field).default;
             self.descend(&place, rest);
         }
     }
 
-    /// What is wrong with a path, told where the search came farthest.
-    fn nearest(&self, parts: &[&str]) -> String {
-        let left = self.missed.iter().map(|(left, _)| *left).min().unwrap_or(parts.len());
+    /// Error at the deepest point that the search reached.
+    fn nearest(&self, segments: &[&str]) -> String {
+        let left = self
+            .missed
+            .iter()
+            .map(|(left, _)| *left)
+            .min()
+            .unwrap_or(segments.len());
         let farthest = self.missed.iter().filter(|missed| missed.0 == left);
         let mut known: Vec<&str> = farthest.flat_map(|(_, names)| names.iter().copied()).collect();
-        if left == parts.len() {
-            known.extend(self.registry.parts().map(|part| part.name));
+        if left == segments.len() {
+            known.extend(self.registry.parts().map(|component| component.name));
         }
         known.sort_unstable();
         known.dedup();
-        let wrong = parts[parts.len() - left];
-        let (before, _) = parts.split_at(parts.len() - left);
+        let wrong = segments[segments.len() - left];
+        let (before, _) = segments.split_at(segments.len() - left);
         let place = if before.is_empty() {
             "a card".to_owned()
         } else {

@@ -1,4 +1,4 @@
-//! A checked scenario: every value legal, or every problem said at once.
+//! A checked scenario: every value is legal, or all problems are reported at once.
 
 use crate::algorithm::Keep;
 use crate::algorithm::Runnable;
@@ -11,7 +11,9 @@ use crate::names::present;
 use crate::registry::Registry;
 use crate::summary::TERMS;
 use crate::swept::{self, Swept};
-use crate::text::{Problems, Source, apply, formed, quoted_part, recover, replaced, suggest, variant_of};
+use crate::text::{
+    Problems, Source, Variant, apply, formed, quoted_part, recover, replace_if_present, suggest, variant_of,
+};
 use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::{Availability, ClientSelection, Devices, Network, Stop};
 use folkmoot_graphs::{DataSource, Partitioner};
@@ -40,7 +42,7 @@ pub struct Scenario {
     axes: Vec<Swept>,
     contrasts: Vec<Contrast>,
     targets: Vec<Target>,
-    /// What the numbers of its strategy and of the attacks on it mean.
+    /// Definitions of the metrics of its strategy and of attacks on it.
     terms: Vec<Term>,
     lints: Vec<String>,
 }
@@ -119,53 +121,33 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     let terms = terms_of(source, registry);
     let targets = targets(&file, &terms, &mut problems);
     if let Some(strategy) = &strategy {
-        for (i, name) in file.observe.iter().enumerate() {
-            let known = strategy.counters;
-            if !known.contains(&name.as_str()) {
-                problems.push_at(
-                    &format!("observe.{i}"),
-                    format!("no such counter; there are {}", known.join(", ")),
-                );
-            }
-        }
-    }
-    if !file.keep.is_empty() && strategy.as_deref().is_some_and(|strategy| !strategy.about.keeps) {
-        let named = source.within("strategy").and_then(|named| variant_of(&named).ok());
-        let name = named.map_or_else(|| "this strategy".to_owned(), |variant| variant.name);
-        problems.push_at(
-            "keep",
-            format!("has no effect with {name}, which trains no classifier among clients; leave it out"),
-        );
+        check_observe(&file, strategy, &mut problems);
+        check_keep(&file, strategy, source, &mut problems);
     }
     if let Some(axes) = &swept {
-        let strategies = strategies_of(source, axes);
-        for (i, name) in file.sweep.headline.iter().enumerate() {
-            if let Some(why) = glossary::unknown(name, &strategies, registry) {
-                problems.push_at(&format!("sweep.headline.{i}"), why);
-            }
-        }
-        for score in file.targets.keys() {
-            if let Some(why) = glossary::no_score(score, &strategies, registry) {
-                problems.push_at(&format!("targets.{}", quoted_part(score)), why);
-            }
-        }
+        check_headline(&file, &strategies_of(source, axes), registry, &mut problems);
     }
-    for (i, name) in file.figures.iter().enumerate() {
-        if registry.figures().called(name).next().is_none() {
-            let known: Vec<&str> = registry.figures().known().map(|known| known.name).collect();
-            problems.push_at(
-                &format!("figures.{i}"),
-                format!("no such figure{}", suggest(name, &known)),
-            );
-        }
-    }
-    let system = strategy.zip(dataset).zip(partition);
-    let Some((((strategy, dataset), partition), ((network, devices), (availability, cohort)))) =
-        system.zip(network.zip(devices).zip(availability.zip(cohort)))
+    check_figures(&file, registry, &mut problems);
+    let (
+        Some(strategy),
+        Some(dataset),
+        Some(partition),
+        Some(network),
+        Some(devices),
+        Some(availability),
+        Some(cohort),
+        Some(axes),
+    ) = (
+        strategy,
+        dataset,
+        partition,
+        network,
+        devices,
+        availability,
+        cohort,
+        swept,
+    )
     else {
-        return Err(problems);
-    };
-    let Some(axes) = swept else {
         return Err(problems);
     };
     problems.into_result(Scenario {
@@ -188,9 +170,65 @@ pub fn check(name: &str, source: &Source, registry: &Registry) -> Result<Scenari
     })
 }
 
-/// What the numbers of the card's strategy mean, and those of attacks on it.
+/// Checks that the strategy has the counters to observe.
+fn check_observe(file: &ScenarioFile, strategy: &Runnable, problems: &mut Problems) {
+    for (i, name) in file.observe.iter().enumerate() {
+        let known = strategy.counters;
+        if !known.contains(&name.as_str()) {
+            problems.push_at(
+                &format!("observe.{i}"),
+                format!("no such counter; there are {}", known.join(", ")),
+            );
+        }
+    }
+}
+
+/// Checks that the strategy has models to keep.
+fn check_keep(file: &ScenarioFile, strategy: &Runnable, source: &Source, problems: &mut Problems) {
+    if !file.keep.is_empty() && !strategy.about.keeps {
+        let name = strategy_variant(source).map_or_else(|| "this strategy".to_owned(), |variant| variant.name);
+        problems.push_at(
+            "keep",
+            format!("has no effect with {name}, which trains no classifier among clients; leave it out"),
+        );
+    }
+}
+
+/// Checks that the runs of the sweep have its headline metrics and the scores of targets.
+fn check_headline(file: &ScenarioFile, strategies: &[String], registry: &Registry, problems: &mut Problems) {
+    for (i, name) in file.sweep.headline.iter().enumerate() {
+        if let Some(why) = glossary::unknown(name, strategies, registry) {
+            problems.push_at(&format!("sweep.headline.{i}"), why);
+        }
+    }
+    for score in file.targets.keys() {
+        if let Some(why) = glossary::no_score(score, strategies, registry) {
+            problems.push_at(&format!("targets.{}", quoted_part(score)), why);
+        }
+    }
+}
+
+/// Checks that there are figures of the card's names.
+fn check_figures(file: &ScenarioFile, registry: &Registry, problems: &mut Problems) {
+    for (i, name) in file.figures.iter().enumerate() {
+        if registry.figures().called(name).next().is_none() {
+            let known: Vec<&str> = registry.figures().known().map(|known| known.name).collect();
+            problems.push_at(
+                &format!("figures.{i}"),
+                format!("no such figure{}", suggest(name, &known)),
+            );
+        }
+    }
+}
+
+/// The strategy that the card writes: its name and its settings.
+fn strategy_variant(source: &Source) -> Option<Variant> {
+    variant_of(&source.within("strategy")?).ok()
+}
+
+/// Definitions of the metrics of the card's strategy, and of attacks on it.
 fn terms_of(source: &Source, registry: &Registry) -> Vec<Term> {
-    let named = source.within("strategy").and_then(|named| variant_of(&named).ok());
+    let named = strategy_variant(source);
     let mut glossaries = registry.glossaries().iter();
     let glossary = named.and_then(|named| glossaries.find(|glossary| glossary.strategy == named.name));
     glossary.map(|glossary| glossary.terms.clone()).unwrap_or_default()
@@ -241,9 +279,9 @@ fn strategies_of(source: &Source, axes: &[Swept]) -> Vec<String> {
     names
 }
 
-/// What is allowed in the settings of a strategy and hardly meant, a line each.
+/// Lints: settings of a strategy that are allowed and probably not intended, a line each.
 fn lints(source: &Source, strategy: &Runnable) -> Vec<String> {
-    let body = source.within("strategy").and_then(|named| variant_of(&named).ok());
+    let body = strategy_variant(source);
     let mut lints = Problems::new(&body.map_or_else(|| source.clone(), |variant| variant.body));
     for lint in &strategy.about.lints {
         lints.push_at(&lint.path, lint.rule.clone());
@@ -339,12 +377,12 @@ impl Scenario {
         self.file.dataset.text()
     }
 
-    /// How they are shared out.
+    /// The partition of the data.
     pub fn partition(&self) -> &dyn Partitioner {
         self.partition.as_ref()
     }
 
-    /// The same, as a card writes it.
+    /// The partition's settings, as a card writes them.
     pub fn partition_text(&self) -> &str {
         self.file.partition.text()
     }
@@ -417,7 +455,7 @@ impl Scenario {
         &self.file.figures
     }
 
-    /// What the numbers of its strategy mean, and those of attacks on it.
+    /// Definitions of the metrics of its strategy, and of attacks on it.
     pub fn terms(&self) -> &[Term] {
         &self.terms
     }
@@ -427,7 +465,7 @@ impl Scenario {
         &self.targets
     }
 
-    /// The world around the clients of a shelf, made of what lies on it.
+    /// The environment for the clients of a trace store.
     ///
     /// # Errors
     ///
@@ -456,7 +494,7 @@ impl Scenario {
         })
     }
 
-    /// What is wrong with one field of the card, once the data are known.
+    /// A problem of one field of the card that depends on the data.
     pub(crate) fn problem(&self, field: &str, rule: String) -> Problems {
         let mut problems = Problems::new(&self.source);
         problems.push_at(field, rule);
@@ -478,7 +516,7 @@ impl Scenario {
         problems.into_result(())
     }
 
-    /// What is allowed in the card and hardly meant, a line each: where, why, and the way out.
+    /// Lints: settings that are allowed and probably not intended, a line each with the remedy.
     pub fn lints(&self) -> &[String] {
         &self.lints
     }
@@ -497,7 +535,7 @@ impl Scenario {
         let Some(sweep) = self.source.value("sweep") else {
             return Ok(self.text(SweepFile::default()));
         };
-        let mut card = replaced(&Source::new(&self.name, &self.resolved())?, "sweep", sweep)?;
+        let mut card = replace_if_present(&Source::new(&self.name, &self.resolved())?, "sweep", sweep)?;
         let mut kept = BTreeSet::new();
         for axis in &self.axes {
             let fields = axis.fields();
@@ -507,7 +545,7 @@ impl Scenario {
         }
         for part in kept {
             if let Some(written) = self.source.value(part) {
-                card = replaced(&card, part, written)?;
+                card = replace_if_present(&card, part, written)?;
             }
         }
         Ok(card.text().to_owned())

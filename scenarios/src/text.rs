@@ -57,7 +57,7 @@ pub use parse::{MAX_PROBLEMS, parse, recover};
 pub use problems::{MAX_ITEMS, Place, Problem, Problems};
 pub use report::MAX_EXCERPTS;
 pub use scan::MAX_DEPTH;
-pub use set::{apply, apply_arm, apply_axis, apply_option, apply_setting, lay, replaced};
+pub use set::{apply, apply_arm, apply_axis, apply_default, apply_labelled, apply_setting, replace_if_present};
 pub(crate) use source::as_struct;
 pub use source::{MAX_CARD_BYTES, Position, Source, Variant, variant_of};
 pub use suggest::suggest;

@@ -18,7 +18,7 @@ use folkmoot_scenarios::names;
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::run::Identity;
 use folkmoot_scenarios::scenario::{Scenario, check};
-use folkmoot_scenarios::text::{Problems, Source, apply_option, meant};
+use folkmoot_scenarios::text::{Problems, Source, apply_labelled, meant};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::time::Duration;
@@ -70,7 +70,7 @@ pub(crate) fn source(
         source = names::set(&source, setting, &program.registry)?;
     }
     if let Some(seed) = seed {
-        source = apply_option(&source, "--seed", "seed", &seed.to_string())?;
+        source = apply_labelled(&source, "--seed", "seed", &seed.to_string())?;
     }
     Ok((name, source))
 }
@@ -83,7 +83,7 @@ pub(crate) fn scenario(
 ) -> Result<Scenario, Exit> {
     let (name, mut source) = source(program, &card.card, &card.set, seed)?;
     if !observe.is_empty() {
-        source = apply_option(&source, "--observe", "observe", &format!("{observe:?}"))?;
+        source = apply_labelled(&source, "--observe", "observe", &format!("{observe:?}"))?;
     }
     check(&name, &source, &program.registry).map_err(|problems| with_paths(program, problems, &card.card, &card.set))
 }

@@ -14,7 +14,9 @@ use folkmoot_metrics::sweep_dir::POINTS;
 use folkmoot_metrics::{Better, Scored, Term, Unit};
 use folkmoot_parts::{Body, Field, Shape, Variant, with_article};
 use folkmoot_scenarios::axis::Described;
-use folkmoot_scenarios::explain::{Found, ending_in, explain as find, parts_of, paths, placed, variants_called};
+use folkmoot_scenarios::explain::{
+    Found, components_of, ending_in, explain as find, paths, variants_called, with_group_default,
+};
 use folkmoot_scenarios::glossary::{Word, look_up};
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::scenario::{Scenario, check};
@@ -115,7 +117,7 @@ fn other_names(program: &Program, asked: &str) -> Vec<String> {
 
 fn of_found(program: &Program, found: &Found) -> String {
     match found {
-        Found::Part(part) => of_part(program, part),
+        Found::Component(component) => of_component(program, component),
         Found::Field { path, field, source } => of_field(program, path, field, source),
         Found::Variant { path, variant } => of_variant(path, variant),
     }
@@ -319,12 +321,12 @@ pub(crate) fn better(which: Better) -> &'static str {
     }
 }
 
-fn of_part(program: &Program, part: &Described) -> String {
+fn of_component(program: &Program, part: &Described) -> String {
     let what = with_article(part.what);
     let named_in = paths(&program.registry).into_iter().filter(|path| {
         let found = find(path, &program.registry).unwrap_or_default();
         let is_named = |found: &Found| match found {
-            Found::Field { field, .. } => parts_of(field, &program.registry)
+            Found::Field { field, .. } => components_of(field, &program.registry)
                 .iter()
                 .any(|other| other.name == part.name),
             _ => false,
@@ -358,7 +360,7 @@ fn of_field(program: &Program, path: &str, field: &Field, source: &str) -> Strin
     put("default", &default(field));
     put("source", source);
     let head = lines.join("\n");
-    let parts = parts_of(field, &program.registry);
+    let parts = components_of(field, &program.registry);
     if !parts.is_empty() {
         let rows = parts
             .iter()
@@ -370,7 +372,7 @@ fn of_field(program: &Program, path: &str, field: &Field, source: &str) -> Strin
     let here: Vec<Field> = inner
         .fields()
         .into_iter()
-        .map(|one| placed(field.default.as_deref(), one))
+        .map(|one| with_group_default(field.default.as_deref(), one))
         .collect();
     let here: Vec<&Field> = here.iter().collect();
     match inner {
@@ -504,5 +506,41 @@ fn laid(all: &[Variant]) -> String {
     match rows.is_empty() {
         true => String::new(),
         false => table(&["  variant", "changes these defaults"], &rows, 2),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use folkmoot_scenarios::text::apply;
+
+    /// `text::apply` knows no registry and lists the fields with keys in quotes by itself.
+    #[test]
+    fn settings_write_keys_in_quotes_in_maps_and_nowhere_else() {
+        let registry = crate::shipped();
+        let empty = Source::new("card", "()").unwrap();
+        let is_written = |path: &str| apply(&empty, path, "1").is_ok();
+        let mut maps = Vec::new();
+        for path in paths(&registry) {
+            let mut depth = 0;
+            for found in find(&path, &registry).unwrap() {
+                let Found::Field { field, .. } = found else { continue };
+                let (mut shape, mut own) = (field.shape.inner().clone(), 0);
+                while let Shape::Map(item) = shape {
+                    shape = item.inner().clone();
+                    own += 1;
+                }
+                depth = depth.max(own);
+            }
+            let mut key = path.clone();
+            for _ in 0..depth {
+                key += ".\"a.b\"";
+                assert!(is_written(&key), "{key}: add it to MAPS of text::set");
+                maps.push(key.clone());
+            }
+            key += ".\"a.b\"";
+            assert!(!is_written(&key), "{key}: remove it from MAPS of text::set");
+        }
+        assert!(maps.len() >= 4, "{maps:?}");
     }
 }

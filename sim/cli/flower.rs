@@ -7,7 +7,7 @@ use crate::output::{print, warn};
 use crate::run::{Card, play_card};
 use folkmoot_scenarios::names;
 use folkmoot_scenarios::scenario::{Scenario, check};
-use folkmoot_scenarios::text::{Problems, Source, apply_option};
+use folkmoot_scenarios::text::{Problems, Source, apply_labelled};
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -117,14 +117,14 @@ fn card(program: &Program, args: &FlowerArgs, name: &str) -> Result<Source, Exit
     let config = run_config(&args.run_config).map_err(|why| Exit::usage(format!("error: --run-config: {why}")))?;
     let app = args.dir.to_string_lossy();
     let strategy = format!("Flower(app: {app:?}, run_config: {{{config}}})");
-    source = apply_option(&source, "DIR", "strategy", &strategy)?;
+    source = apply_labelled(&source, "DIR", "strategy", &strategy)?;
     let dataset = format!("AppClients(n_clients: {})", args.clients);
-    source = apply_option(&source, "--clients", "dataset", &dataset)?;
+    source = apply_labelled(&source, "--clients", "dataset", &dataset)?;
     for setting in &args.set {
         source = names::set(&source, setting, &program.registry)?;
     }
     if let Some(seed) = args.seed {
-        source = apply_option(&source, "--seed", "seed", &seed.to_string())?;
+        source = apply_labelled(&source, "--seed", "seed", &seed.to_string())?;
     }
     Ok(source)
 }

@@ -14,7 +14,7 @@ use folkmoot_metrics::run_dir::{Checkpoint, Parent, SCENARIO};
 use folkmoot_scenarios::names;
 use folkmoot_scenarios::run::{Cache, How, begin, load, play};
 use folkmoot_scenarios::scenario::{Scenario, check};
-use folkmoot_scenarios::text::{Source, replaced};
+use folkmoot_scenarios::text::{Source, replace_if_present};
 use std::path::PathBuf;
 
 /// What the state is of, so that it cannot change under it, except what an algorithm allows: the
@@ -86,7 +86,7 @@ fn same_but_for_its_world(parent: &str, scenario: &Scenario) -> Result<(), Exit>
     let forkable = scenario.forkable().iter().map(|field| format!("strategy.{field}"));
     for path in forkable {
         if let Some(value) = now.value(&path) {
-            before = replaced(&before, &path, value)?;
+            before = replace_if_present(&before, &path, value)?;
         }
     }
     match FIXED.into_iter().find(|field| before.value(field) != now.value(field)) {

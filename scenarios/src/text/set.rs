@@ -53,27 +53,17 @@ pub fn apply(source: &Source, path: &str, value: &str) -> Result<Source, Problem
     )
 }
 
-/// A card with another value for a field that it writes, to the letter; the same card where it does
-/// not write that field.
+/// Replaces the text of a field's value; the card stays the same if it does not write that field.
 ///
 /// # Errors
 /// If the card is then larger than a card may be.
-pub fn replaced(source: &Source, path: &str, value: &str) -> Result<Source, Problems> {
+pub fn replace_if_present(source: &Source, path: &str, value: &str) -> Result<Source, Problems> {
     let (Ok(tree), Some(id)) = (source.tree(), source.node(path)) else {
         return Ok(source.clone());
     };
     let (span, text) = (tree.nodes[id].value, source.text());
     let text = format!("{}{value}{}", &text[..span.start], &text[span.end..]);
     Source::new(source.name(), &text)
-}
-
-/// As [`apply`], for an option of the command line by another name, which its problems bear:
-/// `--observe`.
-///
-/// # Errors
-/// As [`apply`].
-pub fn apply_option(source: &Source, option: &str, path: &str, value: &str) -> Result<Source, Problems> {
-    apply_labelled(source, option, path, value)
 }
 
 /// As [`apply`], for one value of a sweep's axis, which its problems name:
@@ -105,18 +95,22 @@ pub fn apply_arm(source: &Source, arm: &str, path: &str, value: &str) -> Result<
     apply_labelled(source, &label, path, value)
 }
 
-/// Lays one setting under the card, as far as there is room: what the card writes at `path` stays
-/// the card's, and where it writes something that has no such field, its own fault is the better
-/// message. Problems of the value bear `label`.
+/// Applies a setting as a default: a value that the card writes at `path` stays. The card is also
+/// unchanged if it has no place for such a field, as its own fault is the better message. Problems
+/// of the value are reported under `label`.
 #[must_use]
-pub fn lay(source: &Source, label: &str, path: &str, value: &str) -> Source {
+pub fn apply_default(source: &Source, label: &str, path: &str, value: &str) -> Source {
     match source.value(path) {
         Some(_) => source.clone(),
         None => apply_labelled(source, label, path, value).unwrap_or_else(|_| source.clone()),
     }
 }
 
-fn apply_labelled(source: &Source, label: &str, path: &str, value: &str) -> Result<Source, Problems> {
+/// As [`apply`], with problems reported under `label`, such as the option `--observe`.
+///
+/// # Errors
+/// As [`apply`].
+pub fn apply_labelled(source: &Source, label: &str, path: &str, value: &str) -> Result<Source, Problems> {
     let mut problems = Problems::new(source);
     let tree = match source.tree() {
         Ok(tree) => tree,
@@ -159,7 +153,8 @@ fn splice(source: &Source, tree: &Tree, label: &str, parts: &[String], value: &s
     Ok(source.spliced(span, &new, label))
 }
 
-/// The fields of a card whose entries have keys in quotes.
+/// The fields of a card whose entries have keys in quotes. A test of the program compares them with
+/// the fields of all components.
 const MAPS: [&[&str]; 7] = [
     &["strategy", "config"],
     &["strategy", "run_config"],
@@ -186,7 +181,7 @@ fn insertion(
     (path, depth): (&[String], usize),
     value: &str,
 ) -> Option<(Span, String)> {
-    let has_keys = node
+    let takes_named_fields = node
         .children
         .first()
         .is_none_or(|&first| tree.nodes[first].key.is_some());
@@ -211,11 +206,13 @@ fn insertion(
         }
     }
     match node.kind {
-        Kind::Parens | Kind::Map if has_keys => Some(match node.children.last().map(|&last| &tree.nodes[last]) {
-            None => (Span::new(node.open + 1, node.open + 1), entry),
-            Some(last) if last.has_comma() => (Span::new(last.end, last.end), format!(" {entry},")),
-            Some(last) => (Span::new(last.end, last.end), format!(", {entry}")),
-        }),
+        Kind::Parens | Kind::Map if takes_named_fields => {
+            Some(match node.children.last().map(|&last| &tree.nodes[last]) {
+                None => (Span::new(node.open + 1, node.open + 1), entry),
+                Some(last) if last.has_comma() => (Span::new(last.end, last.end), format!(" {entry},")),
+                Some(last) => (Span::new(last.end, last.end), format!(", {entry}")),
+            })
+        }
         Kind::Word if is_unit => Some((Span::new(node.value.end, node.value.end), format!("({entry})"))),
         _ => None,
     }
@@ -229,12 +226,12 @@ fn no_such_place(tree: &Tree, text: &str, node: &Node, parts: &[String], depth: 
         quote(&outer.join("."))
     };
     let part = quote(&parts[depth]);
-    let has_keys = node
+    let is_keyed = node
         .children
         .first()
         .is_some_and(|&first| tree.nodes[first].key.is_some());
     match node.kind {
-        Kind::List | Kind::Parens if !has_keys && !node.children.is_empty() => {
+        Kind::List | Kind::Parens if !is_keyed && !node.children.is_empty() => {
             format!(
                 "{outer} has {} items, counted from 0, and no {part}",
                 node.children.len()

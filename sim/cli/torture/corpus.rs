@@ -2,7 +2,7 @@
 //! that are given.
 
 use folkmoot_parts::{Body, Field, Shape};
-use folkmoot_scenarios::explain::parts_of;
+use folkmoot_scenarios::explain::components_of;
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::text::{Source, variant_of};
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +54,7 @@ impl Corpus {
                 }
                 Shape::Named | Shape::Component(_) => {
                     let Ok(chosen) = variant_of(&value) else { continue };
-                    let parts = parts_of(field, registry);
+                    let parts = components_of(field, registry);
                     if let Some(part) = parts.into_iter().find(|part| part.name == chosen.name) {
                         self.harvest(registry, part.name, &part.shape.fields(), &chosen.body);
                     }

@@ -7,7 +7,7 @@ use folkmoot_draws::{Purpose, SimRng, Streams, index, unit};
 use folkmoot_metrics::term::find;
 use folkmoot_parts::{Body, Field, Shape, Value, Variant};
 use folkmoot_scenarios::axis::Described;
-use folkmoot_scenarios::explain::placed;
+use folkmoot_scenarios::explain::with_group_default;
 use folkmoot_scenarios::file::ScenarioFile;
 use folkmoot_scenarios::registry::Registry;
 use folkmoot_scenarios::text::Source;
@@ -406,7 +406,10 @@ impl<'a> Drawing<'a, '_> {
                 Some(Drawn::Tuple(items))
             }
             Shape::Fields(fields) => {
-                let fields: Vec<Field> = fields.iter().map(|of| placed(field.default.as_deref(), of)).collect();
+                let fields: Vec<Field> = fields
+                    .iter()
+                    .map(|of| with_group_default(field.default.as_deref(), of))
+                    .collect();
                 let fields: Vec<&Field> = fields.iter().collect();
                 Some(Drawn::Named(String::new(), self.fields(owner, &fields)?))
             }

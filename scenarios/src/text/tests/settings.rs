@@ -1,7 +1,7 @@
 //! `--set` and its messages.
 
 use super::{Card, FedWalk, Network, WHOLE, lines, source};
-use crate::text::{apply, apply_axis, apply_setting, lay, parse, recover, variant_of};
+use crate::text::{apply, apply_axis, apply_default, apply_setting, parse, recover, variant_of};
 
 fn set(text: &str, settings: &[&str]) -> crate::text::Source {
     settings
@@ -245,7 +245,7 @@ fn settings_that_make_no_sense_are_refused() {
 #[test]
 fn what_is_laid_under_a_card_takes_only_the_room_that_is_left() {
     let card = source("(seed: 1, cohort: (size: 3))");
-    let laid = |path: &str, value: &str| lay(&card, "variant: Wide", path, value);
+    let laid = |path: &str, value: &str| apply_default(&card, "variant: Wide", path, value);
     for path in ["seed", "cohort.size", "seed.x", "cohort.size.x"] {
         assert_eq!(laid(path, "7").text(), card.text(), "{path}");
     }

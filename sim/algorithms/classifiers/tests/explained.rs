@@ -9,7 +9,7 @@ use folkmoot_scenarios::glossary::{Word, look_up, no_score, tables, unknown};
 fn found(path: &str) -> Vec<String> {
     let found = explain(path, &only()).unwrap();
     let name = |found: Found| match found {
-        Found::Part(part) => format!("{} {}", part.what, part.name),
+        Found::Component(component) => format!("{} {}", component.what, component.name),
         Found::Field { path, field, .. } => format!("{path} = {}", field.default.unwrap_or_default()),
         Found::Variant { path, .. } => path,
     };
