@@ -2,6 +2,7 @@
 
 use crate::args::{AuditArgs, Format};
 use crate::context::{self, Program};
+use crate::data_dirs;
 use crate::exit::Exit;
 use crate::output::{print, print_json, warn};
 use crate::text::{counted, table};
@@ -228,7 +229,7 @@ fn run_missing(args: &AuditArgs, jobs: &[Job], dir: &Path) -> Result<(), Exit> {
     }
     let bar = bar(Some(jobs.len() as u64), "runs", quiet);
     let cache = Cache::default();
-    let dirs = context::data_dirs(&args.data);
+    let dirs = data_dirs::from_args(&args.data);
     let options = context::options(&args.engine, false);
     let n_workers = options.threads.clamp(1, jobs.len());
     let options = folkmoot_engine::prelude::Options {

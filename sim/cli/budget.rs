@@ -2,6 +2,7 @@
 
 use crate::args::{BudgetArgs, Format, MechanismArg, SamplingArg};
 use crate::context::{self, Program};
+use crate::data_dirs;
 use crate::exit::Exit;
 use crate::output::print;
 use folkmoot_privacy::{Accountant, Composition, DELTA, Law, ParameterError, Sampling, Totals};
@@ -310,7 +311,7 @@ fn of_card(program: &Program, card: &str, args: &BudgetArgs) -> Result<(Releases
             context::quoted(card)
         )));
     };
-    let dirs = context::card_dirs(&args.data, card);
+    let dirs = data_dirs::for_card(&args.data, card);
     let loaded = load(&scenario, &dirs, &Cache::default(), &mut ());
     let loaded = loaded
         .map_err(|failure| Exit::failure(&failure, &format!("{} budget {}", program.name, context::quoted(card))))?;

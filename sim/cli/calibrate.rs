@@ -2,6 +2,7 @@
 
 use crate::args::CalibrateArgs;
 use crate::context::{self, Program};
+use crate::data_dirs;
 use crate::exit::Exit;
 use crate::output::print;
 use folkmoot_engine::prelude::StrategyError;
@@ -26,7 +27,7 @@ pub(crate) fn calibrate(program: &Program, args: &CalibrateArgs) -> Result<(), E
         scenario = context::scenario(program, &card, None, &[])?;
     }
     let command = context::command(program, "calibrate", &args.card, None, false);
-    let dirs = context::card_dirs(&args.card.data, &args.card.card);
+    let dirs = data_dirs::for_card(&args.card.data, &args.card.card);
     let loaded = load(&scenario, &dirs, &Cache::default(), &mut ());
     let loaded = loaded.map_err(|failure| Exit::failure(&failure, &command))?;
     let loaded = loaded.on(context::machine(&args.engine));

@@ -3,6 +3,7 @@
 
 use crate::args::CheckArgs;
 use crate::context::{self, Program};
+use crate::data_dirs;
 use crate::exit::Exit;
 use crate::output::{print, warn};
 use crate::text;
@@ -45,7 +46,7 @@ fn check_one(program: &Program, card: &str, args: &CheckArgs) -> Result<String, 
         .map_err(|problems| context::with_paths(program, problems, card, &args.set))?;
     let plan = plan(&scenario, context::VERSION, &program.registry, MOST_CONFIGURATIONS)?;
     let n_points = plan.points.len();
-    let dirs = context::card_dirs(&args.data, card);
+    let dirs = data_dirs::for_card(&args.data, card);
     let (mut read, mut shared, cache) = (BTreeMap::new(), BTreeSet::new(), Cache::default());
     let n_seeds = plan.manifest.seeds.len().max(1);
     for point in (0..n_points).step_by(n_seeds).take(MOST_ARMS) {

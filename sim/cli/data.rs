@@ -4,10 +4,12 @@ mod croissant;
 mod describe;
 #[cfg(feature = "fetch")]
 mod fetch;
+mod file;
 mod sources;
 
 use crate::args::{DataArgs, DataCommand, WriteArgs};
 use crate::context::{self, Program, quoted};
+use crate::data_dirs;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::text;
@@ -59,14 +61,13 @@ fn make(
         return Err(cannot(&"it exists already; remove it or choose another name"));
     }
     // It is opened before what may take minutes, and has its name only when it is whole.
-    let mut part = to.clone().into_os_string();
-    part.push(".part");
-    let part = Path::new(&part);
+    let part = file::with_suffix(to, ".part");
+    let part = part.as_path();
     let file = File::create(part).map_err(|error| cannot(&error))?;
     let verb = if is_generated { "generate" } else { "convert" };
     let name = quoted(&to.to_string_lossy());
     let seeded = seed.map_or_else(String::new, |seed| format!(" --seed {seed}"));
-    let made = load_data(&scenario, &context::here_dirs(data)).map_err(|failure| {
+    let made = load_data(&scenario, &data_dirs::with_current(data)).map_err(|failure| {
         let mut command = format!("{} data {verb} {what} --to {name}{seeded}", program.name);
         if let Some(data) = &data.data {
             command += &format!(" --data {}", quoted(&data.to_string_lossy()));

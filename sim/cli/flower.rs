@@ -2,6 +2,7 @@
 
 use crate::args::FlowerArgs;
 use crate::context::{self, Program};
+use crate::data_dirs;
 use crate::exit::Exit;
 use crate::output::{print, warn};
 use crate::run::{Card, play_card};
@@ -42,8 +43,8 @@ pub(crate) fn flower(program: &Program, args: FlowerArgs) -> Result<(), Exit> {
         return write(program, file, &source);
     }
     let dirs = match &args.environment {
-        Some(file) => context::card_dirs(&args.data, &file.to_string_lossy()),
-        None => context::data_dirs(&args.data),
+        Some(file) => data_dirs::for_card(&args.data, &file.to_string_lossy()),
+        None => data_dirs::from_args(&args.data),
     };
     let scenario = || -> Result<Scenario, Exit> { Ok(check(&name, &source, &program.registry)?) };
     let has_sweep = scenario().is_ok_and(|scenario| !scenario.axes().is_empty());

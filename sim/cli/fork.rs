@@ -3,6 +3,7 @@
 
 use crate::args::ForkArgs;
 use crate::context::{self, Program};
+use crate::data_dirs;
 use crate::events;
 use crate::exit::Exit;
 use crate::resume::{command, ended};
@@ -49,7 +50,7 @@ pub(crate) fn fork(program: &Program, args: &ForkArgs) -> Result<(), Exit> {
         let events = args.events.of(program)?;
         let mut watcher = Stopwatch::of(program, &scenario, say.quiet, &args.every).telling(events.clone());
         let failed = |failure| Exit::failure(&failure, &repeat);
-        let dirs = context::run_dirs(&args.data, parent, &run.manifest);
+        let dirs = data_dirs::for_run(&args.data, parent, &run.manifest);
         let loaded = load(&scenario, &dirs, &Cache::default(), &mut watcher).map_err(failed)?;
         let loaded = loaded.on(context::machine(&args.engine));
         checkpoint.suits(parent, program_now, &run.scenario, Some(&loaded.fingerprints()))?;

@@ -1,8 +1,9 @@
 //! `folkmoot plot`: draws a result's figures again.
 
 use crate::args::{LogArg, PlotArgs};
-use crate::context::{self, Program};
+use crate::context::Program;
 use crate::exit::Exit;
+use crate::figures;
 use crate::output::print;
 use folkmoot_plots::{Drawing, Log, Look};
 
@@ -40,7 +41,7 @@ pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<(), Exit> {
         }),
         no_caption: args.no_caption,
     };
-    let files = context::figures(program, &args.dir, None, &drawing)?;
+    let files = figures::save(program, &args.dir, None, &drawing)?;
     let lines: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     if lines.is_empty() {
         crate::output::warn("nothing to draw");

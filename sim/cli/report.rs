@@ -2,8 +2,9 @@
 
 use crate::args::ReportArgs;
 use crate::compare::differences_of;
-use crate::context::{Program, n_threads, pool};
+use crate::context::{Program, n_threads};
 use crate::exit::Exit;
+use crate::figures::pool;
 use crate::output::print;
 use folkmoot_metrics::run_dir::{SCENARIO, write_whole};
 use folkmoot_report::{ReportError, report as page_of, side_by_side};

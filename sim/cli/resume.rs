@@ -3,8 +3,10 @@
 
 use crate::args::{DataArgs, ResumeArgs};
 use crate::context::{self, Program};
+use crate::data_dirs;
 use crate::events;
 use crate::exit::Exit;
+use crate::figures;
 use crate::memory;
 use crate::output::print;
 use crate::run;
@@ -47,7 +49,7 @@ pub(crate) fn resume(program: &Program, args: ResumeArgs) -> Result<(), Exit> {
         let scenario = check(&run.manifest.name, &source, &program.registry)?;
         let events = args.events.of(program)?;
         let mut watcher = Stopwatch::of(program, &scenario, say.quiet, &args.every).telling(events.clone());
-        let dirs = context::run_dirs(&args.data, dir, &run.manifest);
+        let dirs = data_dirs::for_run(&args.data, dir, &run.manifest);
         let loaded = load(&scenario, &dirs, &Cache::default(), &mut watcher);
         let loaded = loaded.map_err(|failure| Exit::failure(&failure, &command))?;
         let loaded = loaded.on(context::machine(&args.engine));
@@ -105,7 +107,7 @@ pub(crate) fn draw_missing(program: &Program, dir: &Path, threads: Option<u16>, 
     if !pictures.iter().any(is_missing) {
         return Ok(false);
     }
-    let n_figures = context::draw(program, dir, threads, quiet)?;
+    let n_figures = figures::draw(program, dir, threads, quiet)?;
     if !quiet {
         let dir = dir.display();
         print(&format!(

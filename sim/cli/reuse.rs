@@ -2,6 +2,7 @@
 
 use crate::args::{Format, ResumeArgs, RunArgs, SayArgs};
 use crate::context::{self, Program};
+use crate::data_dirs;
 use crate::exit::Exit;
 use crate::output;
 use crate::show::show_dir;
@@ -22,7 +23,7 @@ pub(crate) enum There {
 pub(crate) fn there(program: &Program, args: &RunArgs, dir: &Path) -> Result<There, Exit> {
     let run = RunDir::open(dir)?;
     let scenario = context::scenario(program, &args.card, args.seed, &args.observe)?;
-    let dirs = context::card_dirs(&args.card.data, &args.card.card);
+    let dirs = data_dirs::for_card(&args.card.data, &args.card.card);
     let loaded = load(&scenario, &dirs, &Cache::default(), &mut ());
     let command = context::command(program, "run", &args.card, args.seed, args.dry_run);
     let loaded = loaded.map_err(|failure| Exit::failure(&failure, &command))?;

@@ -2,8 +2,10 @@
 
 use crate::args::{CardArgs, DataArgs, EngineArgs, Format, PlayArgs, RunArgs, SayArgs};
 use crate::context::{self, Program};
+use crate::data_dirs;
 use crate::events;
 use crate::exit::Exit;
+use crate::figures;
 use crate::headline::describe as describe_numbers;
 use crate::output::{print, print_json, warn};
 use crate::resume;
@@ -35,7 +37,7 @@ fn anew(program: &Program, args: &RunArgs) -> Result<(), Exit> {
     let scenario = || context::scenario(program, &args.card, args.seed, &args.observe);
     let card = Card {
         scenario: &scenario,
-        dirs: context::card_dirs(&args.card.data, &args.card.card),
+        dirs: data_dirs::for_card(&args.card.data, &args.card.card),
         command: context::command(program, "run", &args.card, args.seed, args.dry_run),
         data: &args.card.data,
         dry_run: args.dry_run,
@@ -154,7 +156,7 @@ pub(crate) fn say(
     let Some(report) = report else {
         return Ok(());
     };
-    let n_figures = context::draw(program, dir, engine.threads, quiet)?;
+    let n_figures = figures::draw(program, dir, engine.threads, quiet)?;
     if !quiet {
         report
             .warnings
@@ -163,8 +165,8 @@ pub(crate) fn say(
         report.notes.iter().for_each(|note| warn(&format!("note: {note}")));
         // A card with a sweep may name its figures.
         if run.0.axes().is_empty() {
-            context::warn_of_unknown_figures(program, dir)?;
-            context::warn_of_lacking_glyphs(dir)?;
+            figures::warn_of_unknown_figures(program, dir)?;
+            figures::warn_of_lacking_glyphs(dir)?;
         }
     }
     match format {

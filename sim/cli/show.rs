@@ -2,6 +2,7 @@
 
 use crate::args::ShowArgs;
 use crate::context::{self, Program};
+use crate::data_dirs;
 use crate::exit::Exit;
 use crate::output::{print, print_bytes, warn};
 use crate::{sweep_table, text};
@@ -80,7 +81,7 @@ fn show_card(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
         return print_bytes(source.text().as_bytes());
     }
     let card = scenario.shown(&program.registry)?;
-    match describe_data(&scenario, &context::card_dirs(&args.data, &args.what)) {
+    match describe_data(&scenario, &data_dirs::for_card(&args.data, &args.what)) {
         // As comments, so that the output is still a card.
         Ok(table) => {
             let lines: Vec<String> = table.lines().map(|line| format!("// {line}")).collect();
@@ -133,7 +134,7 @@ fn show_dataset(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
         Ok(scenario) => {
             let command = format!("{} show {}", program.name, context::quoted(&args.what));
             let failed = |failure| Exit::failure(&failure, &command);
-            print(&describe_data(&scenario, &context::here_dirs(&args.data)).map_err(failed)?)
+            print(&describe_data(&scenario, &data_dirs::with_current(&args.data)).map_err(failed)?)
         }
         // The name is right, so the fault is in what stands in its brackets.
         Err(problems) if is_known(program, &args.what) => Err(problems.into()),

@@ -2,7 +2,9 @@
 
 use crate::args::{CardArgs, Format, OutArgs, ResumeArgs, SayArgs, SweepArgs};
 use crate::context::{self, Program};
+use crate::data_dirs;
 use crate::exit::Exit;
+use crate::figures;
 use crate::job::Job;
 use crate::memory;
 use crate::output::{print, print_json, warn};
@@ -166,7 +168,7 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
         &Making {
             dir: &dir,
             card,
-            dirs: &context::command_dirs(&args.card.data, &identity.command),
+            dirs: &data_dirs::for_command(&args.card.data, &identity.command),
             machine: &context::machine(&args.engine),
             options: context::options(&args.engine, args.dry_run),
             identity: &identity,
@@ -307,13 +309,13 @@ pub(crate) fn conclude(program: &Program, sweep: &SweepWriter, threads: Option<u
     let SayArgs { format, quiet } = say;
     let dir = sweep.dir();
     let lock = sweep.lock_tables();
-    let n_figures = context::draw(program, dir, threads, quiet)?;
+    let n_figures = figures::draw(program, dir, threads, quiet)?;
     drop(lock);
     let result = SweepDir::open(dir)?;
     warn_of_unknown_headlines(&result);
     if !quiet {
-        context::warn_of_unknown_figures(program, dir)?;
-        context::warn_of_lacking_glyphs(dir)?;
+        figures::warn_of_unknown_figures(program, dir)?;
+        figures::warn_of_lacking_glyphs(dir)?;
     }
     match format {
         Format::Json => print_json(&json(dir, &result)),

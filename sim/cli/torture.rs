@@ -18,6 +18,7 @@ mod world;
 
 use crate::args::TortureArgs;
 use crate::context::{self, Program, quoted};
+use crate::data_dirs;
 use crate::exit::Exit;
 use crate::output::print;
 use child::{Place, now};
@@ -63,7 +64,7 @@ pub(crate) fn torture(program: &Program, args: &TortureArgs) -> Result<(), Exit>
     let mut grammar = Grammar::of(registry, &cards);
     let judge = Judge {
         registry,
-        dirs: context::data_dirs(&args.data),
+        dirs: data_dirs::from_args(&args.data),
         python: context::interpreter(None),
         fits: RefCell::default(),
     };

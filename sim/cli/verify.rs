@@ -2,6 +2,7 @@
 
 use crate::args::VerifyArgs;
 use crate::context::{self, Program};
+use crate::data_dirs;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::watch::Stopwatch;
@@ -71,7 +72,7 @@ fn verify_one(program: &Program, args: &VerifyArgs, dir: &Path, cache: &Cache) -
     let scenario = check(&run.manifest.name, &source, &program.registry)?;
     let command = command(program, args);
     let failed = |failure| Exit::failure(&failure, &command);
-    let dirs = context::run_dirs(&args.data, dir, &run.manifest);
+    let dirs = data_dirs::for_run(&args.data, dir, &run.manifest);
     let loaded = load(&scenario, &dirs, cache, &mut ()).map_err(failed)?;
     let loaded = loaded.on(context::machine(&args.engine));
     if let Some(changed) = changed_data(&run.manifest.data_fingerprints, &loaded.fingerprints()) {

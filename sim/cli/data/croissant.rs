@@ -1,13 +1,17 @@
-//! Metadata of a data set's file in Croissant 1.0, beside it: what it holds, its size and checksum.
+//! Croissant 1.0 metadata, written next to the data file: its content, size and checksum.
+//!
+//! The file states conformance to Croissant 1.0, but lacks properties that Croissant requires and
+//! the program does not know: `license`, `url`, `creator` and `datePublished`. Add them before you
+//! publish the file.
 
+use super::file::{sum_of, with_suffix};
 use folkmoot_graphs::Dataset;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Terms that are those of Croissant under the same name.
+/// Terms with the same name in Croissant.
 const TERMS: [&str; 26] = [
     "citeAs",
     "column",
@@ -37,7 +41,7 @@ const TERMS: [&str; 26] = [
     "transform",
 ];
 
-/// The terms of Croissant 1.0 and where they are defined, as its specification lists them.
+/// The JSON-LD context of Croissant 1.0, as in its specification.
 fn context() -> Value {
     let mut context = json!({
         "@language": "en",
@@ -59,19 +63,15 @@ fn context() -> Value {
 
 /// Writes the metadata of `file`, made by `command`, and returns where.
 pub(super) fn write(file: &Path, dataset: &Dataset, command: &str) -> io::Result<PathBuf> {
-    let mut to = file.as_os_str().to_owned();
-    to.push(".croissant.json");
-    let to = PathBuf::from(to);
+    let to = with_suffix(file, ".croissant.json");
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut hasher = Sha256::new();
-    let size = io::copy(&mut File::open(file)?, &mut hasher)?;
-    let sum: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let sum = sum_of(&mut File::open(file)?)?;
     let metadata = json!({
         "@context": context(),
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": dataset.name,
-        "description": described(dataset, command),
+        "description": description(dataset, command),
         "version": env!("CARGO_PKG_VERSION"),
         "identifier": dataset.fingerprint().to_string(),
         "distribution": [{
@@ -80,17 +80,17 @@ pub(super) fn write(file: &Path, dataset: &Dataset, command: &str) -> io::Result
             "name": name,
             "description": "All graphs in the mapped format of Folkmoot.",
             "contentUrl": name,
-            "contentSize": format!("{size} B"),
+            "contentSize": format!("{} B", sum.bytes),
             "encodingFormat": "application/octet-stream",
-            "sha256": sum,
+            "sha256": sum.sha256,
         }],
     });
     fs::write(&to, format!("{metadata:#}\n"))?;
     Ok(to)
 }
 
-/// What the set holds, in sentences.
-fn described(dataset: &Dataset, command: &str) -> String {
+/// The content of the set, in sentences.
+fn description(dataset: &Dataset, command: &str) -> String {
     let edges: usize = dataset.graphs.iter().map(|graph| graph.n_edges()).sum();
     let graphs = match dataset.graphs.len() {
         1 => "A graph".to_owned(),

@@ -2,6 +2,7 @@
 
 use crate::args::{DescribeArgs, Format};
 use crate::context::{self, Program, quoted};
+use crate::data_dirs;
 use crate::exit::Exit;
 use crate::output::{print, print_json};
 use crate::text;
@@ -20,7 +21,7 @@ pub(crate) fn describe(program: &Program, args: &DescribeArgs) -> Result<(), Exi
     let scenario = context::named_dataset(program, &args.dataset, args.seed)?;
     let repeat = format!("{} data describe {}", program.name, quoted(&args.dataset));
     let failed = |failure: Failure| Exit::failure(&failure, &repeat);
-    let dataset = load_data(&scenario, &context::here_dirs(&args.data)).map_err(failed)?;
+    let dataset = load_data(&scenario, &data_dirs::with_current(&args.data)).map_err(failed)?;
     let profile = Profile::of(&dataset);
     // What is read of a mapped file counts only if it is undamaged.
     if let Some(damage) = dataset.damage() {

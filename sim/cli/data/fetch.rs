@@ -1,16 +1,18 @@
-//! `folkmoot data fetch`: the files of data sets, got from where the table of sources says.
+//! `folkmoot data fetch`: downloads the files of data sets from the table of sources.
 //!
-//! A file has its name only when it is whole and its sum is right; until then it is `NAME.part`
-//! beside it, which the next `fetch` resumes, or `NAME.new`, made of such. Nothing that is there is
-//! ever written over. No path comes from an archive or a server. Pickles are left as they are: the
-//! Python package converts them.
+//! A file gets its name only when it is complete and its checksum is right. Until then it is
+//! `NAME.part` in the same folder, which the next `fetch` resumes, or `NAME.new`, made from that.
+//! Existing files are never overwritten. No path comes from an archive or a server. Pickles stay
+//! unchanged: the Python package converts them.
 
 mod transfer;
 mod unpack;
 
+use super::file::{Sum, with_suffix};
 use super::sources::{self, Content, Download, Form, Made, Set};
 use crate::args::{DataArgs, FetchArgs};
 use crate::context::{self, Program, quoted};
+use crate::data_dirs;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::text;
@@ -22,28 +24,29 @@ use std::io;
 use std::path::{Path, PathBuf};
 use transfer::Host;
 
-/// What is known of a file's content.
-#[derive(Clone, Debug)]
-pub(super) struct Sum {
-    pub(super) bytes: u64,
-    pub(super) sha256: String,
+/// State of a data set after its files were fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fetched {
+    Usable,
+    /// The files are Python pickles.
+    NeedsConversion,
 }
 
 pub(crate) fn fetch(program: &Program, args: &FetchArgs) -> Result<(), Exit> {
     let sets = sources::table(args.table.sources.as_deref())?;
     let wanted = args.names.iter().map(|name| sources::find(program, &sets, name));
     let wanted: Vec<&Set> = wanted.collect::<Result<_, _>>()?;
-    let dirs = context::data_dirs(&DataArgs {
+    let dirs = data_dirs::from_args(&DataArgs {
         data: args.data.clone(),
     });
-    let folder = dirs.iter().next().map_or(Path::new("data"), |(_, dir)| dir);
+    let folder = dirs.iter().next().map(|(_, dir)| dir).expect("./data is always one");
     let host = Host::new(args)?;
     let mut pickled = Vec::new();
     for (at, set) in wanted.iter().enumerate() {
-        // Pickles that are there already are checked again, and their conversion is said then.
+        // Existing pickles are verified again; the error at the end names their conversion.
         let left: Vec<&Set> = pickled.iter().chain(&wanted[at..]).copied().collect();
         let repeat = |exit: Exit| exit.followed(&format!("  repeat with: {}", command(program, args, &left)));
-        if !one(program, &host, set, folder).map_err(repeat)? {
+        if fetch_set(program, &host, set, folder).map_err(repeat)? == Fetched::NeedsConversion {
             pickled.push(*set);
         }
     }
@@ -53,7 +56,7 @@ pub(crate) fn fetch(program: &Program, args: &FetchArgs) -> Result<(), Exit> {
     }
 }
 
-/// The commands that convert pickles, and the one that then checks what came of it.
+/// The commands that convert pickles, and the command that then verifies the result.
 fn to_convert(sets: &[&Set], folder: &Path, check: &str) -> Exit {
     let mut stems: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
     for file in sets.iter().flat_map(|set| set.files()) {
@@ -75,7 +78,7 @@ fn to_convert(sets: &[&Set], folder: &Path, check: &str) -> Exit {
     Exit::usage(format!("{said}\n  then check it with: {check}"))
 }
 
-/// The command that goes on with some sets.
+/// The command that fetches the remaining sets.
 fn command(program: &Program, args: &FetchArgs, sets: &[&Set]) -> String {
     let mut command = format!("{} data fetch", program.name);
     for set in sets {
@@ -92,13 +95,13 @@ fn command(program: &Program, args: &FetchArgs, sets: &[&Set]) -> String {
         }
     }
     if let Some(proxy) = &args.proxy {
-        command += &format!(" --proxy {}", quoted(&unnamed(proxy)));
+        command += &format!(" --proxy {}", quoted(&redact_credentials(proxy)));
     }
     command
 }
 
-/// A proxy's address without whoever asks it, and without their password.
-pub(super) fn unnamed(proxy: &str) -> String {
+/// The proxy address with its credentials replaced by placeholders.
+pub(super) fn redact_credentials(proxy: &str) -> String {
     match (proxy.split_once("://"), proxy.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, host))) => format!("{scheme}://USER:PASSWORD@{host}"),
         (None, Some((_, host))) => format!("USER:PASSWORD@{host}"),
@@ -106,8 +109,8 @@ pub(super) fn unnamed(proxy: &str) -> String {
     }
 }
 
-/// Gets what is not there of a set; false if its files are then to be converted.
-fn one(program: &Program, host: &Host, set: &Set, folder: &Path) -> Result<bool, Exit> {
+/// Fetches the missing files of a set.
+fn fetch_set(program: &Program, host: &Host, set: &Set, folder: &Path) -> Result<Fetched, Exit> {
     print(&format!(
         "{}: {}\n  from {}; licence: {}",
         set.name, set.about, set.source, set.licence
@@ -117,37 +120,37 @@ fn one(program: &Program, host: &Host, set: &Set, folder: &Path) -> Result<bool,
         if path.exists() {
             let found = fingerprint_of(program, &path).map_err(|error| Exit::usage(format!("error: {error}")))?;
             if found != *fingerprint {
-                return Err(not_that(
+                return Err(differs(
                     &path,
                     &format!("its fingerprint is {found} instead of {fingerprint}"),
                 ));
             }
             print(&format!("  {}: exists, fingerprint verified", file.path))?;
-            return Ok(true);
+            return Ok(Fetched::Usable);
         }
     }
     for download in &set.downloads {
-        for line in bring(host, download, folder)? {
+        for line in fetch_download(host, download, folder)? {
             print(&format!("  {line}"))?;
         }
     }
     match &set.made {
-        None => Ok(true),
-        Some(Made::ByHand { how, files }) => by_hand(&set.name, how, files, folder).map(|()| true),
-        Some(Made::Planetoid { .. }) => Ok(false),
+        None => Ok(Fetched::Usable),
+        Some(Made::ByHand { how, files }) => by_hand(&set.name, how, files, folder).map(|()| Fetched::Usable),
+        Some(Made::Planetoid { .. }) => Ok(Fetched::NeedsConversion),
     }
 }
 
 fn by_hand(name: &str, how: &str, files: &[Content], folder: &Path) -> Result<(), Exit> {
     for file in files {
-        let Some(sum) = there(folder, file, Form::Plain)? else {
+        let Some(sum) = verify_existing(folder, file, Form::Plain)? else {
             let place = folder.join(&file.path);
             return Err(Exit::usage(format!(
                 "error: {name} cannot be fetched: {how}\n  put it at {}",
                 place.display()
             )));
         };
-        print(&format!("  {}", said(file, &sum, "is there")))?;
+        print(&format!("  {}", status_line(file, &sum, "is there")))?;
     }
     Ok(())
 }
@@ -161,13 +164,13 @@ fn fingerprint_of(program: &Program, path: &Path) -> Result<String, Failure> {
     Ok(load_data(&scenario, &DataDirs::new())?.fingerprint())
 }
 
-/// Gets what is not there of one download; a line for each file.
-fn bring(host: &Host, download: &Download, folder: &Path) -> Result<Vec<String>, Exit> {
+/// Fetches the missing files of one download; returns a line for each file.
+fn fetch_download(host: &Host, download: &Download, folder: &Path) -> Result<Vec<String>, Exit> {
     let mut lines = Vec::new();
     let mut missing = Vec::new();
     for file in &download.files {
-        match there(folder, file, download.form)? {
-            Some(sum) => lines.push(said(file, &sum, "is there")),
+        match verify_existing(folder, file, download.form)? {
+            Some(sum) => lines.push(status_line(file, &sum, "is there")),
             None => missing.push(file),
         }
     }
@@ -184,32 +187,37 @@ fn bring(host: &Host, download: &Download, folder: &Path) -> Result<Vec<String>,
     let part = place.join(format!("{name}.part"));
     host.transfer(download, &part)?;
     let made = unpack::unpack(download, &missing, &part, folder)?;
-    lines.extend(missing.iter().zip(&made).map(|(file, sum)| said(file, sum, "fetched")));
+    lines.extend(
+        missing
+            .iter()
+            .zip(&made)
+            .map(|(file, sum)| status_line(file, sum, "fetched")),
+    );
     Ok(lines)
 }
 
-/// The content of a file that is there, if it is what the table of sources names.
-fn there(folder: &Path, file: &Content, form: Form) -> Result<Option<Sum>, Exit> {
+/// The checksum of a file that exists already; an error if it differs from the table of sources.
+fn verify_existing(folder: &Path, file: &Content, form: Form) -> Result<Option<Sum>, Exit> {
     let path = folder.join(&file.path);
     if !path.try_exists().map_err(|error| cannot_read(&path, &error))? {
         return Ok(None);
     }
-    let sum = unpack::sum_of(&path, form == Form::Gzip).map_err(|error| cannot_read(&path, &error))?;
-    match wrong(file.bytes, file.sha256.as_deref(), &sum) {
+    let sum = unpack::sum_of_file(&path, form == Form::Gzip).map_err(|error| cannot_read(&path, &error))?;
+    match mismatch(file.bytes, file.sha256.as_deref(), &sum) {
         None => Ok(Some(sum)),
-        Some(why) => Err(not_that(&path, &why)),
+        Some(why) => Err(differs(&path, &why)),
     }
 }
 
-fn not_that(path: &Path, why: &str) -> Exit {
+fn differs(path: &Path, why: &str) -> Exit {
     Exit::usage(format!(
         "error: {} exists, but differs from the published file: {why}\n  move it away, or choose another folder with --data",
         path.display()
     ))
 }
 
-/// How a content differs from what is known of it.
-pub(super) fn wrong(bytes: Option<u64>, sha256: Option<&str>, sum: &Sum) -> Option<String> {
+/// The difference between a content and its published size and checksum.
+pub(super) fn mismatch(bytes: Option<u64>, sha256: Option<&str>, sum: &Sum) -> Option<String> {
     if let Some(bytes) = bytes.filter(|&bytes| bytes != sum.bytes) {
         return Some(format!("{} bytes instead of {bytes}", sum.bytes));
     }
@@ -217,19 +225,12 @@ pub(super) fn wrong(bytes: Option<u64>, sha256: Option<&str>, sum: &Sum) -> Opti
     Some(format!("its sha256 is {} instead of {sha256}", sum.sha256))
 }
 
-fn said(file: &Content, sum: &Sum, what: &str) -> String {
+fn status_line(file: &Content, sum: &Sum, what: &str) -> String {
     let pinned = match file.sha256 {
         Some(_) => "its sha256 is right".to_owned(),
         None => format!("not verified, as no checksum is published; sha256 {}", sum.sha256),
     };
     format!("{}: {what}, {} bytes, {pinned}", file.path, text::count(sum.bytes))
-}
-
-/// A file beside `path` with a longer name.
-pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.to_path_buf().into_os_string();
-    name.push(ending);
-    name.into()
 }
 
 pub(super) fn cannot_write(path: &Path, error: &io::Error) -> Exit {

@@ -6,6 +6,7 @@
 
 use crate::args::{Format, ListArgs};
 use crate::context::{self, Program};
+use crate::data_dirs;
 use crate::exit::Exit;
 use crate::output::{print, print_json};
 use crate::text;
@@ -240,7 +241,7 @@ pub(crate) fn find<'a>(program: &Program, sets: &'a [Set], name: &str) -> Result
 
 pub(crate) fn list(program: &Program, args: &ListArgs) -> Result<(), Exit> {
     let sets = table(args.table.sources.as_deref())?;
-    let dirs = context::data_dirs(&args.data);
+    let dirs = data_dirs::from_args(&args.data);
     if args.format == Format::Json {
         let rows = sets.iter().map(|set| {
             let mut row = serde_json::to_value(set).unwrap_or_default();

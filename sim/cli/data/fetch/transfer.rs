@@ -3,7 +3,7 @@
 
 use super::super::sources::Download;
 use super::unpack::MOST_BYTES;
-use super::{beside, cannot_read, cannot_write, unnamed};
+use super::{cannot_read, cannot_write, redact_credentials, with_suffix};
 use crate::args::FetchArgs;
 use crate::exit::Exit;
 use crate::output::warn;
@@ -70,7 +70,7 @@ impl Host {
             let read = Proxy::new(&proxy).map_err(|error| {
                 Exit::usage(format!(
                     "error: {by} {}: {error}\nhelp: write http://HOST:PORT or socks5://HOST:PORT",
-                    unnamed(&proxy)
+                    redact_credentials(&proxy)
                 ))
             })?;
             if args.proxy.is_some() {
@@ -156,7 +156,7 @@ impl Host {
         }
         // Bytes of two versions of a file are not joined: the host says whether it is still the
         // same, or else the sum will.
-        let mark_file = beside(part, ".version");
+        let mark_file = with_suffix(part, ".version");
         let mark = fs::read_to_string(&mark_file).ok();
         if expected.is_some_and(|expected| have > expected) || (mark.is_none() && sha256.is_none()) {
             emptied(&file, part)?;

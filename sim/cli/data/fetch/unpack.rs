@@ -1,74 +1,36 @@
-//! What becomes of a file that was served: laid in its place, compressed or unpacked, with its sum
-//! taken on the way.
+//! Moves a downloaded file to its place, compressed or unpacked, and computes its checksum.
 //!
-//! What an archive holds is bounded, and decides no path: members are picked by the names that the
-//! table of sources has.
+//! The size of an archive's content is bounded, and the archive decides no path: members are picked
+//! by the names in the table of sources.
 
+use super::super::file::{CopyError, Sum, copy_and_sum, sum_of, with_suffix};
 use super::super::sources::{Content, Download, Form, last_part};
-use super::{Sum, beside, cannot_read, cannot_write, wrong};
+use super::{cannot_read, cannot_write, mismatch};
 use crate::exit::Exit;
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
-use sha2::{Digest, Sha256};
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 use zip::ZipArchive;
 
 /// No file of a data set whose length is not known may be larger, in bytes.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
 
-/// Why one file could not be made of another.
-enum Failed {
-    Reading(io::Error),
-    Writing(io::Error),
-    TooMuch(u64),
-}
-
-/// The sum of a file's content.
-pub(super) fn sum_of(path: &Path, is_compressed: bool) -> io::Result<Sum> {
+/// Size and checksum of a file's uncompressed content.
+pub(super) fn sum_of_file(path: &Path, is_compressed: bool) -> io::Result<Sum> {
     let file = BufReader::new(File::open(path)?);
     let mut content: Box<dyn Read> = match is_compressed {
         true => Box::new(MultiGzDecoder::new(file)),
         false => Box::new(file),
     };
-    pour(&mut content, &mut io::sink(), u64::MAX).map_err(|failed| match failed {
-        Failed::Reading(error) | Failed::Writing(error) => error,
-        Failed::TooMuch(_) => io::ErrorKind::FileTooLarge.into(),
-    })
-}
-
-/// Copies at most `most` bytes, and takes their sum.
-fn pour(from: &mut dyn Read, to: &mut dyn Write, most: u64) -> Result<Sum, Failed> {
-    let mut context = Sha256::new();
-    let mut bytes = 0;
-    let mut block = vec![0; 1 << 16];
-    loop {
-        let n = match from.read(&mut block) {
-            Ok(0) => break,
-            Ok(n) => n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(Failed::Reading(error)),
-        };
-        bytes += n as u64;
-        if bytes > most {
-            return Err(Failed::TooMuch(most));
-        }
-        context.update(&block[..n]);
-        to.write_all(&block[..n]).map_err(Failed::Writing)?;
-    }
-    let digits = context.finalize();
-    let digits = digits.iter().map(|byte| format!("{byte:02x}"));
-    Ok(Sum {
-        bytes,
-        sha256: digits.collect(),
-    })
+    sum_of(&mut content)
 }
 
 /// Makes `wanted` of what came as `part`, which is then gone; a sum for each.
 pub(super) fn unpack(download: &Download, wanted: &[&Content], part: &Path, folder: &Path) -> Result<Vec<Sum>, Exit> {
-    let served = sum_of(part, false).map_err(|error| cannot_read(part, &error))?;
+    let served = sum_of_file(part, false).map_err(|error| cannot_read(part, &error))?;
     let (bytes, sha256) = download.served();
     // What is wrong now stays wrong: the next fetch begins anew.
     let spoilt = |why: String| {
@@ -79,7 +41,7 @@ pub(super) fn unpack(download: &Download, wanted: &[&Content], part: &Path, fold
             download.url
         ))
     };
-    if let Some(why) = wrong(bytes, sha256, &served) {
+    if let Some(why) = mismatch(bytes, sha256, &served) {
         return Err(spoilt(why));
     }
     if download.form == Form::Plain {
@@ -92,16 +54,16 @@ pub(super) fn unpack(download: &Download, wanted: &[&Content], part: &Path, fold
     let mut made = Vec::new();
     for file in wanted {
         let path = folder.join(&file.path);
-        let half = beside(&path, ".new");
+        let half = with_suffix(&path, ".new");
         let sum = make(download.form, file, part, &half).map_err(|failed| {
             let _ = fs::remove_file(&half);
             match failed {
-                Failed::Reading(error) => spoilt(format!("{} cannot be unpacked: {error}", file.path)),
-                Failed::Writing(error) => cannot_write(&half, &error),
-                Failed::TooMuch(most) => spoilt(format!("{} has more than {most} bytes", file.path)),
+                CopyError::Reading(error) => spoilt(format!("{} cannot be unpacked: {error}", file.path)),
+                CopyError::Writing(error) => cannot_write(&half, &error),
+                CopyError::TooMuch(most) => spoilt(format!("{} has more than {most} bytes", file.path)),
             }
         })?;
-        if let Some(why) = wrong(file.bytes, file.sha256.as_deref(), &sum) {
+        if let Some(why) = mismatch(file.bytes, file.sha256.as_deref(), &sum) {
             let _ = fs::remove_file(&half);
             return Err(spoilt(format!("{}: {why}", file.path)));
         }
@@ -116,20 +78,20 @@ pub(super) fn unpack(download: &Download, wanted: &[&Content], part: &Path, fold
 }
 
 /// Writes one file, and takes the sum of its uncompressed content.
-fn make(form: Form, file: &Content, part: &Path, half: &Path) -> Result<Sum, Failed> {
-    let served = BufReader::new(File::open(part).map_err(Failed::Reading)?);
-    let mut to = File::create(half).map_err(Failed::Writing)?;
+fn make(form: Form, file: &Content, part: &Path, half: &Path) -> Result<Sum, CopyError> {
+    let served = BufReader::new(File::open(part).map_err(CopyError::Reading)?);
+    let mut to = File::create(half).map_err(CopyError::Writing)?;
     let most = file.bytes.unwrap_or(MOST_BYTES);
     let sum = match form {
         Form::Plain | Form::Gzip => {
             let mut packed = GzEncoder::new(&mut to, Compression::default());
-            let sum = pour(&mut { served }, &mut packed, most)?;
-            packed.finish().map_err(Failed::Writing)?;
+            let sum = copy_and_sum(&mut { served }, &mut packed, most)?;
+            packed.finish().map_err(CopyError::Writing)?;
             sum
         }
-        Form::Gunzip => pour(&mut MultiGzDecoder::new(served), &mut to, most)?,
+        Form::Gunzip => copy_and_sum(&mut MultiGzDecoder::new(served), &mut to, most)?,
         Form::Unzip => {
-            let damaged = |error: zip::result::ZipError| Failed::Reading(error.into());
+            let damaged = |error: zip::result::ZipError| CopyError::Reading(error.into());
             let mut archive = ZipArchive::new(served).map_err(damaged)?;
             let name = last_part(&file.path);
             let members = archive.file_names().filter_map(Result::ok);
@@ -139,11 +101,11 @@ fn make(form: Form, file: &Content, part: &Path, half: &Path) -> Result<Sum, Fai
                 .collect();
             let [member] = &members[..] else {
                 let why = format!("the archive has {} files of that name", members.len());
-                return Err(Failed::Reading(io::Error::other(why)));
+                return Err(CopyError::Reading(io::Error::other(why)));
             };
-            pour(&mut archive.by_name(member).map_err(damaged)?, &mut to, most)?
+            copy_and_sum(&mut archive.by_name(member).map_err(damaged)?, &mut to, most)?
         }
     };
-    to.sync_all().map_err(Failed::Writing)?;
+    to.sync_all().map_err(CopyError::Writing)?;
     Ok(sum)
 }
