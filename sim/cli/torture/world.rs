@@ -562,7 +562,7 @@ fn ranks(n: &str) -> [&str; 9] {
 
 /// Whether neither MPI nor a program with ranks is there.
 fn lacks_ranks(ended: &Ended) -> bool {
-    ended.code == Some(127) || ended.stderr.contains("feature mpi")
+    ended.code == Some(127) || ended.stderr.contains("built without MPI")
 }
 
 /// The folder for the world of a seed.
