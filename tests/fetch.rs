@@ -438,29 +438,6 @@ fn a_file_that_changed_is_refused_and_removed() {
 }
 
 #[test]
-fn a_set_that_fails_does_not_make_the_others_forgotten() {
-    let temp = TempDir::new();
-    let server = Server::serving(content());
-    let set = |name: &str, sum: &str| {
-        let about = "about: \"a set\", source: \"a test\", licence: \"CC0\"";
-        let file = format!(
-            "(path: \"x/{name}.bin\", bytes: {}, sha256: \"{sum}\")",
-            content().len()
-        );
-        let downloads = format!("(url: \"http://{}/file.bin\", files: [{file}])", server.address);
-        format!("(name: \"{name}\", {about}, downloads: [{downloads}])")
-    };
-    let right = sha256(&content());
-    let sets = [set("S", &right), set("T", &sha256(b"another")), set("U", &right)];
-    temp.write("table.ron", format!("[{}]", sets.join(", ")));
-    let ended = temp.run(&["data", "fetch", "S", "T", "U", "--sources", "table.ron", "--data", "d"]);
-    assert_eq!(ended.code, Some(1), "{ended:#?}");
-    let repeat = "repeat with: folkmoot data fetch T U --data d --sources table.ron";
-    assert!(ended.stderr.contains(repeat), "{ended:#?}");
-    assert_eq!(names(&temp), ["x/S.bin"]);
-}
-
-#[test]
 fn a_body_without_an_end_is_left_at_the_length_that_is_known() {
     let temp = TempDir::new();
     let server = Server::start(|_, stream| {

@@ -1,6 +1,7 @@
 //! The sets of the table that ships: listed, and their sums held against the files at hand.
 
-use super::server::{Server, packed, serve, zipped};
+use super::server::{Server, packed, serve, sha256, zipped};
+use super::{content, names};
 use crate::support::{TempDir, files, real_data, root};
 use std::fs;
 use std::io::Read;
@@ -133,4 +134,27 @@ fn the_sums_that_ship_are_those_of_the_files_at_hand() {
         };
         assert_eq!(described(&temp.join("d")), described(&data));
     }
+}
+
+#[test]
+fn a_set_that_fails_does_not_make_the_others_forgotten() {
+    let temp = TempDir::new();
+    let server = Server::serving(content());
+    let set = |name: &str, sum: &str| {
+        let about = "about: \"a set\", source: \"a test\", licence: \"CC0\"";
+        let file = format!(
+            "(path: \"x/{name}.bin\", bytes: {}, sha256: \"{sum}\")",
+            content().len()
+        );
+        let downloads = format!("(url: \"http://{}/file.bin\", files: [{file}])", server.address);
+        format!("(name: \"{name}\", {about}, downloads: [{downloads}])")
+    };
+    let right = sha256(&content());
+    let sets = [set("S", &right), set("T", &sha256(b"another")), set("U", &right)];
+    temp.write("table.ron", format!("[{}]", sets.join(", ")));
+    let ended = temp.run(&["data", "fetch", "S", "T", "U", "--sources", "table.ron", "--data", "d"]);
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    let repeat = "repeat with: folkmoot data fetch T U --data d --sources table.ron";
+    assert!(ended.stderr.contains(repeat), "{ended:#?}");
+    assert_eq!(names(&temp), ["x/S.bin"]);
 }
