@@ -538,8 +538,12 @@ mod tests {
                 assert!(is_written(&key), "{key}: add it to MAPS of text::set");
                 maps.push(key.clone());
             }
+            // What a map holds may be free, and have such keys in turn.
             key += ".\"a.b\"";
-            assert!(!is_written(&key), "{key}: remove it from MAPS of text::set");
+            assert!(
+                depth > 0 || !is_written(&key),
+                "{key}: remove it from MAPS of text::set"
+            );
         }
         assert!(maps.len() >= 4, "{maps:?}");
     }

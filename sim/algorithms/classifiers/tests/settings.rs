@@ -42,7 +42,7 @@ fn a_part_inside_settings_is_read_where_it_stands() {
         [
             "  1:25 protocol.aggregator: there is no aggregation rule `TrimedMean`, did you mean `TrimmedMean`?",
             "  1:105 protocol.server_optimizer.learning_rate: must be finite and greater than 0, got 0",
-            "  1:108 protocol.server_optimizer.tua: unknown field `tua`, did you mean `tau`?",
+            "  1:108 protocol.server_optimizer.tua: unknown field `tua` of `Yogi`, did you mean `tau`?",
         ]
         .map(str::to_owned)
     );
