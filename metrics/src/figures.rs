@@ -25,7 +25,7 @@ use crate::{ReadError, RunDir, SweepDir};
 ///     }
 ///
 ///     fn of_run(&self, run: &RunDir) -> Result<Vec<Figure>, ReadError> {
-///         let points = run.rounds.iter().map(|row| (f64::from(row.round), row.cohort as f64));
+///         let points = run.tables.rounds.iter().map(|row| (f64::from(row.round), row.cohort as f64));
 ///         let series = vec![Series::new("selected", Role::Data(0), points.collect())];
 ///         let (x, y) = (Axis::rounds(), Axis::amount("Clients", Unit::Count));
 ///         let panels = vec![Panel::Lines(Lines { x, y, series })];
