@@ -28,7 +28,7 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<(), Exit> {
     ];
     if let Some((option, _, _, of)) = options.iter().find(|(_, given, applies, _)| *given && !applies) {
         return Err(Exit::usage(format!(
-            "error: {option} is for {of}, and {} is none\nhelp: leave {option} out",
+            "error: {option} is for {of}, and {} is not one\nhelp: leave {option} out",
             args.what
         )));
     }

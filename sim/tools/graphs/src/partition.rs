@@ -18,6 +18,7 @@ mod skew;
 mod split;
 mod structure;
 
+use folkmoot_parts::{Broken, Value};
 use thiserror::Error;
 
 use folkmoot_draws::SimRng;
@@ -191,6 +192,9 @@ pub const MAX_ENTRIES: usize = 1 << 29;
 /// Why a data set cannot be divided as wanted; the scenario or the data set is to blame.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PartitionError {
+    /// The settings themselves break rules.
+    #[error("{}", Broken::list(.0, "partition.", "\n"))]
+    Spec(Vec<Broken>),
     /// There are fewer items than the clients must get.
     #[error(
         "{n_items} items are too few for {n_clients} clients with at least {min_size} each; lower partition.n_clients or partition.min_size"
@@ -260,6 +264,12 @@ pub enum PartitionError {
         /// How many entries were reached when the limit was met.
         n_entries: usize,
     },
+}
+
+/// Refuses settings that break rules.
+fn checked(settings: &impl Value) -> Result<(), PartitionError> {
+    let broken = settings.broken();
+    broken.is_empty().then_some(()).ok_or(PartitionError::Spec(broken))
 }
 
 /// The graph of a set that has but one.

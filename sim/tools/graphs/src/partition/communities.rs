@@ -4,7 +4,7 @@ use folkmoot_draws::SimRng;
 use folkmoot_parts::{Rules, component};
 
 use super::sizes::{self, Room};
-use super::{Partition, PartitionError, Partitioner, enough, louvain, one_graph, unweighted};
+use super::{Partition, PartitionError, Partitioner, checked, enough, louvain, one_graph, unweighted};
 use crate::measures::modularity;
 use crate::{DataDirs, Dataset, Graph};
 
@@ -58,6 +58,7 @@ impl Louvain {
 
 impl Partitioner for Louvain {
     fn partition(&self, dataset: &Dataset, _: &DataDirs, rng: &mut SimRng) -> Result<Partition, PartitionError> {
+        checked(self)?;
         let graph = one_graph(dataset, "Louvain")?;
         let found = of(graph, self.resolution, self.shuffled.then_some(rng));
         let partition = match self.n_clients {

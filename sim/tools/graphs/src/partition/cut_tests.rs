@@ -1,6 +1,5 @@
 //! Partitions along the edges of graphs: communities and parts, with the cuts that are known.
 
-use folkmoot_parts::Value;
 use rand::SeedableRng;
 
 use super::*;
@@ -431,12 +430,7 @@ fn items_are_shared_out_by_what_they_are() {
         error.unwrap_err().to_string()
     };
     assert!(refused(Property::Facet("linker".to_owned()), None, &of_graphs).contains("that have such a property"));
-    let rule = |property| by(property, None).broken().pop().map(|broken| broken.to_string());
-    let said = rule(Property::Degree).unwrap();
-    assert!(
-        said.starts_with("n_clients: must be given for property: Degree"),
-        "{said}"
-    );
+    assert!(refused(Property::Degree, None, &star).contains("partition.n_clients: must be given for property: Degree"));
     assert!(refused(Property::Facets, Some(4), &of_graphs).contains("leaves client 3 of 4 without any item"));
     assert!(refused(Property::MeanFeature, Some(2), &star).contains("needs features"));
     assert!(refused(Property::Nodes, Some(2), &star).contains("needs a set of graphs"));
@@ -456,7 +450,12 @@ fn whoever_cuts_along_edges_needs_one_graph() {
     let error = multilevel(7).divide(&triangles(), &mut rng(5)).unwrap_err().to_string();
     assert!(error.contains("6 items are too few for 7 clients"), "{error}");
     let spec = louvain(None, Balance::Whole, 20);
-    assert!(spec.broken()[0].to_string().contains("balance: needs n_clients"));
+    assert!(
+        spec.divide(&triangles(), &mut rng(5))
+            .unwrap_err()
+            .to_string()
+            .contains("partition.balance: needs n_clients")
+    );
 }
 
 proptest! {

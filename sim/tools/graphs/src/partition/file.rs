@@ -6,7 +6,7 @@ use std::path::Path;
 use folkmoot_draws::SimRng;
 use folkmoot_parts::component;
 
-use super::{Partition, PartitionError, Partitioner};
+use super::{Partition, PartitionError, Partitioner, checked};
 use crate::readers::{Text, fields};
 use crate::{DataDirs, DataError, Dataset};
 
@@ -37,6 +37,7 @@ pub enum Cover {
 
 impl Partitioner for File {
     fn partition(&self, dataset: &Dataset, dirs: &DataDirs, _: &mut SimRng) -> Result<Partition, PartitionError> {
+        checked(self)?;
         let text = opened(&self.path, dirs)?;
         let (shards, n_repeated) = parse(&text, self.cover, dataset).map_err(wrong)?;
         let mut partition = Partition::from_shards(shards)?;
@@ -62,6 +63,7 @@ pub struct Metis {
 
 impl Partitioner for Metis {
     fn partition(&self, dataset: &Dataset, dirs: &DataDirs, _: &mut SimRng) -> Result<Partition, PartitionError> {
+        checked(self)?;
         let text = opened(&self.path, dirs)?;
         let mut partition = Partition::from_shards(parts(&text, dataset).map_err(wrong)?)?;
         partition.source = Some((file_name(&self.path), text.fingerprint()));

@@ -4,7 +4,7 @@ use folkmoot_draws::SimRng;
 use folkmoot_parts::{Rules, component};
 use rand::seq::SliceRandom;
 
-use super::{Partition, PartitionError, Partitioner};
+use super::{Partition, PartitionError, Partitioner, checked};
 use crate::measures::EgoSearch;
 use crate::{DataDirs, Dataset};
 
@@ -54,6 +54,7 @@ impl KHop {
 
 impl Partitioner for KHop {
     fn partition(&self, dataset: &Dataset, _: &DataDirs, rng: &mut SimRng) -> Result<Partition, PartitionError> {
+        checked(self)?;
         if dataset.is_graph_level() {
             return Err(PartitionError::Needs {
                 rule: "KHop",

@@ -10,7 +10,7 @@ use folkmoot_draws::SimRng;
 use folkmoot_parts::component;
 
 use super::level::Level;
-use super::{Partition, PartitionError, Partitioner, deal, enough, one_graph, unweighted};
+use super::{Partition, PartitionError, Partitioner, checked, deal, enough, one_graph, unweighted};
 use crate::{DataDirs, Dataset, Graph};
 
 /// A graph is coarsened down to so many nodes.
@@ -38,6 +38,7 @@ pub struct Multilevel {
 
 impl Partitioner for Multilevel {
     fn partition(&self, dataset: &Dataset, _: &DataDirs, _: &mut SimRng) -> Result<Partition, PartitionError> {
+        checked(self)?;
         let graph = one_graph(dataset, "Multilevel")?;
         enough(dataset.n_items(), self.n_clients, 1)?;
         let shards = cut(graph, self.n_clients as usize, self.imbalance);
@@ -67,6 +68,7 @@ pub struct Overlapping {
 
 impl Partitioner for Overlapping {
     fn partition(&self, dataset: &Dataset, _: &DataDirs, rng: &mut SimRng) -> Result<Partition, PartitionError> {
+        checked(self)?;
         let graph = one_graph(dataset, "Overlapping")?;
         enough(dataset.n_items(), self.n_parts, 1)?;
         let parts = cut(graph, self.n_parts as usize, self.imbalance);

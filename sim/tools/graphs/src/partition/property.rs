@@ -3,7 +3,7 @@
 use folkmoot_draws::SimRng;
 use folkmoot_parts::{Rules, component};
 
-use super::{Partition, PartitionError, Partitioner, deal, enough, sizes};
+use super::{Partition, PartitionError, Partitioner, checked, deal, enough, sizes};
 use crate::{DataDirs, Dataset, Properties};
 
 /// Partition by property: a client has the items of one value, or consecutive items in the
@@ -52,6 +52,7 @@ impl ByProperty {
 
 impl Partitioner for ByProperty {
     fn partition(&self, dataset: &Dataset, _: &DataDirs, rng: &mut SimRng) -> Result<Partition, PartitionError> {
+        checked(self)?;
         enough(dataset.n_items(), self.n_clients.unwrap_or(1), 1)?;
         let shards = shards(&self.property, self.n_clients, dataset, rng)?;
         let why = "there are fewer values; lower partition.n_clients or leave it out";
@@ -72,6 +73,7 @@ pub struct Given {
 
 impl Partitioner for Given {
     fn partition(&self, dataset: &Dataset, _: &DataDirs, _: &mut SimRng) -> Result<Partition, PartitionError> {
+        checked(self)?;
         enough(dataset.n_items(), self.n_clients.unwrap_or(1), 1)?;
         given(dataset, self.n_clients)
     }

@@ -3,7 +3,7 @@
 use folkmoot_draws::SimRng;
 use folkmoot_parts::component;
 
-use super::{Partition, PartitionError, Partitioner, deal, enough};
+use super::{Partition, PartitionError, Partitioner, checked, deal, enough};
 use crate::{DataDirs, Dataset};
 
 /// One item per client.
@@ -28,6 +28,7 @@ pub struct Iid {
 
 impl Partitioner for Iid {
     fn partition(&self, dataset: &Dataset, _: &DataDirs, rng: &mut SimRng) -> Result<Partition, PartitionError> {
+        checked(self)?;
         let n_items = dataset.n_items();
         enough(n_items, self.n_clients, 1)?;
         let sizes = deal::even_sizes(n_items, self.n_clients as usize);
@@ -55,6 +56,7 @@ pub struct LabelSkew {
 
 impl Partitioner for LabelSkew {
     fn partition(&self, dataset: &Dataset, _: &DataDirs, rng: &mut SimRng) -> Result<Partition, PartitionError> {
+        checked(self)?;
         enough(dataset.n_items(), self.n_clients, self.min_size)?;
         let classes = deal::items_by_class(dataset, rng).ok_or(PartitionError::Needs {
             rule: "LabelSkew",
@@ -82,6 +84,7 @@ pub struct QuantitySkew {
 
 impl Partitioner for QuantitySkew {
     fn partition(&self, dataset: &Dataset, _: &DataDirs, rng: &mut SimRng) -> Result<Partition, PartitionError> {
+        checked(self)?;
         let n_items = dataset.n_items();
         enough(n_items, self.n_clients, self.min_size)?;
         let (n_clients, min_size) = (self.n_clients as usize, self.min_size as usize);

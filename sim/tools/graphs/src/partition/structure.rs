@@ -4,7 +4,7 @@
 use folkmoot_draws::{SimRng, bernoulli, unit};
 use folkmoot_parts::component;
 
-use super::{Partition, PartitionError, Partitioner, enough, multilevel, one_graph, unweighted};
+use super::{Partition, PartitionError, Partitioner, checked, enough, multilevel, one_graph, unweighted};
 use crate::{DataDirs, Dataset, Graph, Labels};
 
 /// Structure skew by random edge injection (AdaFGL, Li et al. 2024) into `Multilevel` parts:
@@ -30,6 +30,7 @@ pub struct StructureSkew {
 
 impl Partitioner for StructureSkew {
     fn partition(&self, dataset: &Dataset, _: &DataDirs, rng: &mut SimRng) -> Result<Partition, PartitionError> {
+        checked(self)?;
         let graph = one_graph(dataset, "StructureSkew")?;
         enough(dataset.n_items(), self.n_clients, 1)?;
         let shards = multilevel::cut(graph, self.n_clients as usize, self.imbalance);

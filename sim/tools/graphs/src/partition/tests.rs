@@ -147,6 +147,7 @@ fn impossible_partitions_are_refused_with_a_way_out() {
         spec.broken().into_iter().map(|broken| broken.path).collect::<Vec<_>>(),
         ["n_clients", "alpha"]
     );
+    assert!(error(&spec, &dataset).contains("partition.alpha: must be finite and greater than 0, got NaN"));
     let spec = KHop {
         hops: 1,
         centres: Centres::Sample(21),
@@ -157,9 +158,8 @@ fn impossible_partitions_are_refused_with_a_way_out() {
         centres: Centres::Nodes(nodes),
     };
     assert!(error(&named(vec![3, 20]), &dataset).contains("node 20 is not in the graph of 20 nodes"));
-    let broken = |nodes: Vec<u32>| named(nodes).broken()[0].to_string();
-    assert!(broken(vec![3, 7, 3]).contains("must name each node once, got 3 twice"));
-    assert!(broken(Vec::new()).contains("must be at least 1 node, got Nodes([])"));
+    assert!(error(&named(vec![3, 7, 3]), &dataset).contains("must name each node once, got 3 twice"));
+    assert!(error(&named(Vec::new()), &dataset).contains("must be at least 1 node, got Nodes([])"));
     let unlabelled = Dataset {
         node_labels: None,
         ..ring(20)
