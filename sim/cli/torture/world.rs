@@ -404,13 +404,12 @@ impl World<'_> {
             .iter()
             .zip(&run.tables.messages)
             .find(|(dry, real)| dry != real);
-        // Without training no update is refused, since none diverges.
-        let refused = run.manifest.warnings.iter();
-        let refused = refused
-            .filter(|warning| warning.contains("updates were refused"))
-            .count()
-            > 0;
-        match (warned || refused, differs) {
+        // Without training nothing diverges, and no update or model is refused.
+        let diverged =
+            |warning: &String| warning.contains("updates were refused") || warning.starts_with("diverged by round ");
+        let refused = run.summary.get("refused_models").is_some_and(|n| *n > 0.0);
+        let diverged = refused || run.manifest.warnings.iter().any(diverged);
+        match (warned || diverged, differs) {
             (true, _) => Ok(()),
             (false, Some((dry, real))) => Err(fault(
                 "a dry run with the same messages",
