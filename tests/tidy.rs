@@ -137,6 +137,35 @@ fn fused_multiplication_stays_in_kernels() {
     assert_absent("mul_add", |path| path.contains("kernel") || is_test(path));
 }
 
+/// A parallel iterator that collects into a `Result` keeps the error that a thread met first.
+#[test]
+fn of_several_errors_found_in_parallel_the_first_in_order_counts() {
+    let mut found = Vec::new();
+    for (path, text) in sources().into_iter().filter(|(path, _)| !is_test(path)) {
+        let lines: Vec<(usize, &str)> = program(&text).collect();
+        let mut returns_result = false;
+        for statement in lines.split_inclusive(|(_, line)| line.ends_with([';', '{', '}'])) {
+            let code: String = statement.iter().map(|(_, line)| format!("{} ", line.trim())).collect();
+            if code.contains("fn ") {
+                returns_result = code.contains("-> Result<");
+            }
+            let is_parallel = ["par_iter()", "par_chunks("].iter().any(|mark| code.contains(mark));
+            let is_named = [": Result<", "-> Result<", "::<Result<"]
+                .iter()
+                .any(|mark| code.contains(mark));
+            let is_returned = returns_result && code.trim_end().ends_with(".collect() }");
+            if is_parallel && code.contains(".collect") && (is_named || is_returned) {
+                found.push(format!("{path}:{}: {code}", statement[0].0));
+            }
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "collect into a Vec of Results first:\n{}",
+        found.join("\n")
+    );
+}
+
 #[test]
 fn tables_of_artifacts_are_declared_where_explain_finds_them() {
     for (path, text) in sources().into_iter().filter(|(path, _)| !is_test(path)) {

@@ -5,14 +5,23 @@ use std::path::Path;
 
 #[test]
 fn cards_that_once_broke_a_promise_keep_it() {
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/torture/kept");
-    let names = TempDir::names_in(&kept);
-    assert!(!names.is_empty());
-    for name in names {
-        let card = kept.join(&name);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let of_algorithms = TempDir::names_in(&root.join("scenarios"));
+    let folders = of_algorithms
+        .iter()
+        .map(|name| root.join("scenarios").join(name).join("torture"));
+    let folders = folders
+        .filter(|folder| folder.is_dir())
+        .chain([root.join("tests/torture/kept")]);
+    let cards = folders.flat_map(|folder| {
+        TempDir::names_in(&folder)
+            .into_iter()
+            .map(move |name| folder.join(name))
+    });
+    for card in cards {
         for seed in ["1", "2", "3"] {
             let ended = TempDir::new().run(&["torture", "--seed", seed, "--card", card.to_str().unwrap()]);
-            assert_eq!(ended.code, Some(0), "{name}, seed {seed}: {}", ended.stderr);
+            assert_eq!(ended.code, Some(0), "{}, seed {seed}: {}", card.display(), ended.stderr);
         }
     }
 }

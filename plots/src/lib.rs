@@ -281,7 +281,8 @@ fn pictures(figures: &[Figure], drawing: &Drawing) -> Result<Vec<Picture>, PlotE
             notes: parts.notes,
         })
     };
-    figures.par_iter().map(picture).collect()
+    let pictures: Vec<Result<Picture, PlotError>> = figures.par_iter().map(picture).collect();
+    pictures.into_iter().collect()
 }
 
 /// The names in a card's list of figures that fit none of those that the run or sweep directory

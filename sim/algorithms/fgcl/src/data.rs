@@ -208,7 +208,7 @@ impl Data {
                 features,
             }))
         };
-        let items: Result<Vec<Arc<Item>>, StrategyError> =
+        let items: Vec<Result<Arc<Item>, StrategyError>> =
             (0..dataset.graphs.len()).into_par_iter().map(item).collect();
         let [train, validation, test] = split(params.split, dataset, &labels, source.streams)?;
         let of_client = |client: usize, takes: &dyn Fn(&u32) -> bool| -> Vec<u32> {
@@ -220,7 +220,7 @@ impl Data {
         let is_trained = |item: &u32| train.binary_search(item).is_ok();
         let is_evaluated = |item: &u32| [&validation, &test].iter().any(|part| part.binary_search(item).is_ok());
         let mut data = Data {
-            items: items?,
+            items: items.into_iter().collect::<Result<_, _>>()?,
             labels,
             shards: (0..partition.n_clients())
                 .map(|client| of_client(client, &is_trained))

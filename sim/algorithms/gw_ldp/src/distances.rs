@@ -91,7 +91,8 @@ fn entropic(spaces: &[Space], settings: &Entropic) -> Result<Vec<f64>, GwError> 
         .flat_map(|u| (u + 1..spaces.len()).map(move |v| (u, v)))
         .collect();
     let value = |&(u, v): &(usize, usize)| Ok(gw::entropic_gw(&spaces[u], &spaces[v], settings)?.coupling.value);
-    pairs.par_iter().map(value).collect()
+    let values: Vec<Result<f64, GwError>> = pairs.par_iter().map(value).collect();
+    values.into_iter().collect()
 }
 
 /// The spaces of embeddings, each row-major with rows of `width` values.
@@ -111,7 +112,8 @@ pub(super) fn spaces<'a>(
             angular(centred, width)
         }
     };
-    embeddings.into_par_iter().map(space).collect()
+    let spaces: Vec<Result<Space, SpaceError>> = embeddings.into_par_iter().map(space).collect();
+    spaces.into_iter().collect()
 }
 
 /// The same with each point weighing by its degree and 1 more, if these are given.
@@ -199,8 +201,10 @@ fn of_graphs(
     metric: Metric,
     (method, weights): (Method, NodeWeights),
 ) -> Result<Distances, Refusal> {
-    let hops =
-        || -> Result<Vec<Space>, SpaceError> { graphs.par_iter().map(|graph| of_hops(graph, weights)).collect() };
+    let hops = || -> Result<Vec<Space>, SpaceError> {
+        let spaces: Vec<_> = graphs.par_iter().map(|graph| of_hops(graph, weights)).collect();
+        spaces.into_iter().collect()
+    };
     match metric {
         Metric::Released | Metric::Clean | Metric::ClientMajority => unreachable!("these are not of graphs"),
         Metric::Hops => of_spaces(&hops().map_err(text)?, method),
@@ -217,8 +221,8 @@ fn of_graphs(
             Ok(Distances::of_pairs(graphs.len(), &pairs))
         }
         Metric::ShortestPaths => {
-            let counts: Result<Vec<PathCounts>, _> =
-                graphs.par_iter().map(|graph| PathCounts::of(graph, None)).collect();
+            let counts: Vec<_> = graphs.par_iter().map(|graph| PathCounts::of(graph, None)).collect();
+            let counts: Result<Vec<PathCounts>, _> = counts.into_iter().collect();
             let mut kernel = shortest_path::kernel_matrix(&counts.map_err(text)?);
             shortest_path::normalise(&mut kernel, graphs.len()).map_err(text)?;
             Ok(Distances {
@@ -236,8 +240,9 @@ fn of_graphs(
             let n = graphs.len();
             let pairs: Vec<(usize, usize)> = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v))).collect();
             let value = |&(u, v): &(usize, usize)| graph_edit::distance(graphs[u], graphs[v]).map(f64::from);
-            let pairs: Result<Vec<f64>, _> = pairs.par_iter().map(value).collect();
-            Ok(Distances::of_pairs(n, &pairs.map_err(text)?))
+            let values: Vec<_> = pairs.par_iter().map(value).collect();
+            let values: Result<Vec<f64>, _> = values.into_iter().collect();
+            Ok(Distances::of_pairs(n, &values.map_err(text)?))
         }
     }
 }

@@ -100,8 +100,8 @@ pub(super) fn measure(view: &View<'_>, parameters: &[f32], n_times: u32) -> Resu
         }
         Ok(changes)
     };
-    let changes: Result<Vec<Vec<Change>>, String> = inputs.par_iter().map(of_graph).collect();
-    Ok(changes?.concat())
+    let changes: Vec<Result<Vec<Change>, String>> = inputs.par_iter().map(of_graph).collect();
+    Ok(changes.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 impl View<'_> {

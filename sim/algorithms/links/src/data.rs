@@ -217,9 +217,9 @@ impl Held {
             true => maker.shard(client, own[client as usize]),
             false => maker.shard_of(Vec::new(), 0, &[]),
         };
-        let shards: Result<Vec<Shard>, StrategyError> =
+        let shards: Vec<Result<Shard, StrategyError>> =
             (0..source.n_clients()).into_par_iter().map(of_client).collect();
-        let shards = shards?;
+        let shards = shards.into_iter().collect::<Result<Vec<Shard>, StrategyError>>()?;
         let all_are_here = source.needed.len() == shards.len();
         if all_are_here && shards.iter().all(|shard| shard.positives.is_empty()) {
             return refuse(

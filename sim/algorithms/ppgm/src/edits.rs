@@ -96,7 +96,7 @@ impl Edits {
                 ))
             })
         };
-        let distances: Result<Vec<Vec<u32>>, StrategyError> = train.par_iter().map(row).collect();
+        let distances: Vec<Result<Vec<u32>, StrategyError>> = train.par_iter().map(row).collect();
         let mut others = train.clone();
         let mut compared = |graph: &u32| {
             let k = VALIDATED_WITH.min(others.len());
@@ -108,7 +108,7 @@ impl Edits {
         };
         Ok(Some(Edits {
             validation: validation.iter().flat_map(&mut compared).collect(),
-            distances: distances?,
+            distances: distances.into_iter().collect::<Result<_, _>>()?,
             sizes: graphs.iter().map(|graph| [graph.n_nodes(), graph.n_edges()]).collect(),
             train,
             test,

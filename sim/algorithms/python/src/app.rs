@@ -257,8 +257,8 @@ impl Started {
                 let costs = costs.filter(|costs| costs.len() == chunk.len());
                 costs.ok_or_else(|| StrategyError("the worker's costs cannot be read".to_owned()))
             };
-            let costs: Result<Vec<Vec<f64>>, StrategyError> = ids.par_chunks(AT_ONCE).map(of_chunk).collect();
-            Ok(costs?.concat())
+            let costs: Vec<Result<Vec<f64>, StrategyError>> = ids.par_chunks(AT_ONCE).map(of_chunk).collect();
+            Ok(costs.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
         };
         let costs = costs("train")?.into_iter().zip(costs("evaluate_at_client")?);
         let of_client = |((client, n_train), (cost, report_cost))| Shard {

@@ -119,7 +119,8 @@ impl LikelihoodRatio {
                 signals: asked.iter().zip(pool).map(signal).collect(),
             })
         };
-        (0..2 * self.pairs).into_par_iter().map(one).collect()
+        let shadows: Vec<Result<Shadow, StrategyError>> = (0..2 * self.pairs).into_par_iter().map(one).collect();
+        shadows.into_iter().collect()
     }
 
     fn write(&self, signals: &[f64], shadows: &[Shadow], is_member: &[bool], label: Option<&str>, sheet: &mut Sheet) {

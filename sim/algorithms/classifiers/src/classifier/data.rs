@@ -254,7 +254,8 @@ pub(super) fn shards(
         let parts = source.parts(client, items, run.streams);
         source.shard(client, items, parts)
     };
-    (0..run.n_clients()).into_par_iter().map(of_client).collect()
+    let shards: Vec<Result<Shard, StrategyError>> = (0..run.n_clients()).into_par_iter().map(of_client).collect();
+    shards.into_iter().collect()
 }
 
 /// How many outputs a network has: classes, labels or numbers.

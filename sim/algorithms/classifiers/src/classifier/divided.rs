@@ -50,9 +50,9 @@ impl Classifier {
         let (dataset, partition) = (source.dataset, source.partition);
         let parts = data::Source::of_clients(self.reading(split), dataset, partition)?;
         let of_client = |client: usize| parts.shard(client as u32, partition.shard(client), divided[client].clone());
-        let shards: Result<Vec<Shard>, StrategyError> =
+        let shards: Vec<Result<Shard, StrategyError>> =
             (0..partition.n_clients()).into_par_iter().map(of_client).collect();
-        let mut shards = shards?;
+        let mut shards = shards.into_iter().collect::<Result<Vec<Shard>, StrategyError>>()?;
         self.forget(&mut shards, (split, Some(divided)), source)?;
         self.hold(shards, None, source)
     }

@@ -226,10 +226,10 @@ impl Classifier {
             let changes = changes(&all, &test, rng);
             data.shard_with(client, items, [train, Vec::new(), test], &changes)
         };
-        let shards: Result<Vec<Shard>, StrategyError> =
+        let shards: Vec<Result<Shard, StrategyError>> =
             (0..partition.n_clients() as u32).into_par_iter().map(tried).collect();
         Ok(Some(Tried {
-            shards: shards?,
+            shards: shards.into_iter().collect::<Result<_, _>>()?,
             source: poison.source,
             target,
             has_trigger: planted.is_some(),

@@ -290,11 +290,11 @@ impl SvmGrid {
                 .map(predict)
                 .collect::<Vec<(u32, u32)>>())
         };
-        let found: Result<Vec<Vec<(u32, u32)>>, EvaluationError> =
+        let found: Vec<Result<Vec<(u32, u32)>, EvaluationError>> =
             gammas.par_iter().with_max_len(1).map(of_gamma).collect();
         let mut counts = vec![(vec![0; gammas.len() * self.c.len()], 0); groups.len()];
-        for (rank, found) in found?.into_iter().enumerate() {
-            for (&(group, c, _), (n_correct, stopped)) in cells.iter().zip(found) {
+        for (rank, found) in found.into_iter().enumerate() {
+            for (&(group, c, _), (n_correct, stopped)) in cells.iter().zip(found?) {
                 counts[group].0[rank * self.c.len() + c] += n_correct;
                 counts[group].1 += stopped;
             }

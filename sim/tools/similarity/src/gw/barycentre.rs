@@ -69,14 +69,15 @@ pub fn barycentre(
     let mut n_rounds = 0;
     loop {
         n_rounds += 1;
-        let couplings: Vec<Coupling> = spaces
+        let couplings: Vec<Result<Coupling, GwError>> = spaces
             .par_iter()
             .zip(plans)
             .map_init(
                 || Solver::checked(settings.options),
                 |solver, (member, kept)| better(solver, member, &space, kept),
             )
-            .collect::<Result<_, GwError>>()?;
+            .collect();
+        let couplings: Vec<Coupling> = couplings.into_iter().collect::<Result<_, _>>()?;
         let values = couplings.iter().zip(lambdas);
         let value = values.fold(0.0, |sum, (coupling, lambda)| sum + lambda * coupling.value);
         let converged = before - value <= settings.tolerance * value;
