@@ -130,7 +130,7 @@ impl Division {
         let cut = self.cut_of_pieces().filter(|cut| 2 * cut > self.edges)?;
         let share = 100.0 * cut as f64 / self.edges as f64;
         Some(format!(
-            "{share:.0} % of the edges ({} of {}) lie between clients, and no client sees them",
+            "{share:.0} % of the edges ({} of {}) lie between clients: no shard has both of their ends",
             count(cut),
             count(self.edges)
         ))
@@ -362,7 +362,7 @@ mod tests {
         };
         let note = division("nodes", 10, 903).cut_note().unwrap();
         assert!(
-            note.starts_with("90 % of the edges (903 of 1 000) lie between clients"),
+            note.starts_with("90 % of the edges (903 of 1 000) lie between clients: no shard has"),
             "{note}"
         );
         assert_eq!(division("nodes", 10, 500).cut_note(), None);

@@ -295,11 +295,15 @@ class Shard:
         return (self.graph(at) for at in range(self.num_graphs)) if self.is_graph_level else iter((self,))
 
     def to_pyg(self) -> Any:
-        """A `torch_geometric.data.Data`, or a list with one for each graph. The tensors are copies."""
+        """A `torch_geometric.data.Data`, or a list with one for each graph. The tensors are copies.
+
+        `edge_index` has the edges within the shard; `border_index` (2, n) has the cross-client
+        edges, as in `Shard`.
+        """
         import torch
         from torch_geometric.data import Data
 
-        names = {"border_index", "nodes", "graphs", "node_ptr", "edge_ptr"}
+        names = {"nodes", "graphs", "node_ptr", "edge_ptr"}
 
         def one(shard: "Shard") -> Any:
             tensors = {name: torch.from_numpy(array.copy()) for name, array in shard._arrays.items() if name not in names}
@@ -308,35 +312,64 @@ class Shard:
         return [one(graph) for graph in self] if self.is_graph_level else one(self)
 
     def to_dgl(self) -> Any:
-        """A `dgl.DGLGraph` with `feat`, `label` and masks as node data, or a list with one for each graph."""
+        """A `dgl.DGLGraph`, or a list with one for each graph. The tensors are copies.
+
+        Node data are `feat`, `label` and masks; edge data `weight` and `label`. Cross-client edges
+        are the attribute `border_index` of the graph, as in `Shard`.
+        """
         import dgl
         import torch
 
         def one(shard: "Shard") -> Any:
-            ends = tuple(torch.from_numpy(shard.edge_index[end].copy()) for end in (0, 1))
-            graph = dgl.graph(ends, num_nodes=shard.num_nodes)
-            for name, to in {"x": "feat", "y": "label", **{mask: mask for mask in _MASKS}}.items():
-                if name in shard._arrays and len(shard._arrays[name]) == shard.num_nodes:
-                    graph.ndata[to] = torch.from_numpy(shard._arrays[name].copy())
+            tensors = {name: torch.from_numpy(array.copy()) for name, array in shard._arrays.items()}
+            graph = dgl.graph(tuple(tensors["edge_index"]), num_nodes=shard.num_nodes)
+            graph.ndata.update({_DGL.get(name, name): tensors[name] for name in shard._of_nodes()})
+            graph.edata.update({_DGL.get(name, name): tensors[name] for name in _OF_EDGES if name in tensors})
+            if "border_index" in tensors:
+                graph.border_index = tensors["border_index"]
             return graph
 
         return [one(graph) for graph in self] if self.is_graph_level else one(self)
 
     def to_networkx(self) -> Any:
-        """A `networkx.Graph` with `x` and `y` of each node, or a list with one for each graph."""
+        """A `networkx.Graph`, or a list with one for each graph.
+
+        Nodes have `x`, `y`, masks and `border`, a list of their neighbours at other clients as
+        positions in the data set; edges have `weight` and `edge_y`. What belongs to a whole graph,
+        such as its class `y`, is in `graph.graph`.
+        """
         import networkx
 
         def one(shard: "Shard") -> Any:
             graph = networkx.Graph()
             graph.add_nodes_from(range(shard.num_nodes))
             graph.add_edges_from(shard.edge_index.T.tolist())
-            for name in ("x", "y"):
-                if name in shard._arrays and len(shard._arrays[name]) == shard.num_nodes:
-                    networkx.set_node_attributes(graph, dict(enumerate(shard._arrays[name])), name)
+            of_nodes = shard._of_nodes()
+            for name in of_nodes:
+                networkx.set_node_attributes(graph, dict(enumerate(shard._arrays[name])), name)
+            ends = [tuple(pair) for pair in shard.edge_index.T.tolist()]
+            for name in shard._arrays.keys() & set(_OF_EDGES):
+                values = dict(zip(ends, shard._arrays[name].tolist()))
+                networkx.set_edge_attributes(graph, values, "weight" if name == "edge_weight" else name)
+            if "border_index" in shard._arrays:
+                border: Dict[int, List[int]] = {node: [] for node in graph}
+                for node, other in shard.border_index.T.tolist():
+                    border[node].append(other)
+                networkx.set_node_attributes(graph, border, "border")
+            if self.is_graph_level:
+                graph.graph.update({name: shard._arrays[name][0] for name in _PER_GRAPH if name in shard._arrays})
             return graph
 
         return [one(graph) for graph in self] if self.is_graph_level else one(self)
 
+    def _of_nodes(self) -> List[str]:
+        """The names of arrays with a row for each node."""
+        per_node = ("x", "node_y") if self.is_graph_level else ("x", "y", *_MASKS)
+        return [name for name in per_node if name in self._arrays]
+
 
 _MASKS = ("train_mask", "val_mask", "test_mask")
 _PER_GRAPH = ("graphs", "y", *_MASKS)
+_OF_EDGES = ("edge_weight", "edge_y")
+#: Names of data in DGL.
+_DGL = {"x": "feat", "y": "label", "node_y": "label", "edge_weight": "weight", "edge_y": "label"}
