@@ -210,7 +210,8 @@ def test_functions_of_a_notebook_reach_a_worker_with_what_they_call(
     monkeypatch.chdir(tmp_path)
     _, channel = worker
     path = stored(globals())
-    assert "return [np.full(facts.n_features, _half())]" in Path(path).with_suffix(".py").read_text()
+    text = Path(path).with_suffix(".py").read_text()
+    assert "return [np.full(facts.n_features, _half())]" in text and "def _half() -> float:" in text
     described, _ = ask(channel, "app", path=path, config={}, device="cpu", deterministic=True)
     assert described["kind"] == "app", described
     _, arrays = ask(channel, "initial", facts={"n_features": 3}, seed="00" * 32)
