@@ -12,7 +12,10 @@ import re
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
 
-from .program import AnyPath, FolkmootError, call
+from .program import AnyPath, FolkmootError, call, started
+
+#: How the names of scores of a split begin.
+_SPLITS = ("train_", "validation_", "test_")
 
 #: A frame of pandas or polars.
 Frame = Any
@@ -152,26 +155,44 @@ class _Dir:
 
     @property
     def figures(self) -> List[str]:
-        """The names of the figures that are drawn; see `plot`."""
+        """The names of the figures that are drawn; `figure` draws others."""
         return sorted({path.stem for path in (self.path / "figures").glob("*.svg")})
 
     def figure(self, name: str) -> Figure:
-        """A figure, which a notebook shows."""
-        if name not in self.figures:
-            known = ", ".join(self.figures) or "none"
-            raise FolkmootError(f"{self.path} has no figure {name}; it has: {known}\n  help: folkmoot.plot({str(self.path)!r}, only={name!r})")
-        return Figure(self.path / "figures" / f"{name}.svg")
+        """A figure, which a notebook shows; it is drawn if it is not there yet. `"headline"` shows the primary metrics: of a sweep
+        for each arm, of a run the first one that has a score in each round."""
+        names = self._headline_figures() if name == "headline" else [name]
+        for stem in names:
+            try:
+                if stem not in self.figures:
+                    call("plot", str(self.path), "--only", stem)
+                return Figure(self.path / "figures" / f"{stem}.svg")
+            except FolkmootError as error:
+                if "there is no figure" not in str(error):
+                    raise
+        # The program names all that can be drawn, also those that are not drawn yet.
+        listed = started("plot", str(self.path), "--only", "-").stderr.partition("; there are ")[2].strip()
+        if not listed:
+            raise FolkmootError(f"{self.path} has no figure {name}: nothing in it can be drawn")
+        first = listed.split(", ")[0]
+        raise FolkmootError(f"{self.path} has no figure {name}; it has: {listed}\n  help: folkmoot.plot({str(self.path)!r}, only={first!r})")
+
+    def _headline_figures(self) -> List[str]:
+        return ["headline"]
 
     def __str__(self) -> str:
         """What `folkmoot show` prints: the question and its answer."""
         return call("show", str(self.path)).rstrip()
 
     def _repr_html_(self) -> str:
-        name = "headline" if "headline" in self.figures else next(iter(self.figures), None)
-        return self._table_html() + (self.figure(name)._repr_svg_() if name else "")
+        try:
+            figure = self.figure("headline")._repr_svg_()
+        except FolkmootError:
+            figure = ""
+        return self._table_html() + figure
 
     def _table_html(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        raise NotImplementedError
 
     def to_parquet(self, path: AnyPath) -> None:
         """Writes `curves` to a new Parquet file, with the types of the frame."""
@@ -207,6 +228,30 @@ class Run(_Dir):
         """The run's numbers by name."""
         # What is no finite number stands there as text.
         return {name: float(value) for name, value in json.loads(self._text("summary.json")).items()}
+
+    def _headline_figures(self) -> List[str]:
+        scores = [name.partition("_")[2] for name in self.manifest["headline"] if name.startswith(_SPLITS)]
+        return [f"score-{metric.replace('_', '-')}-by-round" for metric in scores]
+
+    def _table_html(self) -> str:
+        """The primary metrics, with their baselines."""
+        is_finished = self.manifest.get("finished", False)
+        summary, terms, units = self.summary if is_finished else {}, self.manifest.get("terms", {}), self.manifest.get("units", {})
+        rows = ""
+        for name in self.manifest.get("headline", []):
+            if name not in summary:
+                continue
+            better = terms.get(name.partition("_")[2] if name.startswith(_SPLITS) else name, {}).get("better")
+            baselines = {other.partition("@")[2]: value for other, value in summary.items() if other.startswith(f"{name}@")}
+            cells = [
+                name + {"higher": " ↑", "lower": " ↓"}.get(better, ""),
+                f"{summary[name]:.6g}",
+                units.get(name, "").replace("count", ""),
+                ", ".join(f"{baseline} {value:.6g}" for baseline, value in baselines.items()),
+            ]
+            rows += "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
+        head = f"<p>{html.escape(self.manifest['name'])}, seed {self.seed}, {'finished' if is_finished else 'not finished'}</p>"
+        return head + (f"<table><tr><th>metric</th><th>value</th><th>unit</th><th>baselines</th></tr>{rows}</table>" if rows else "")
 
     @property
     def artifacts(self) -> List[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any, Dict, List
@@ -77,16 +78,30 @@ def test_a_result_is_verified_compared_reported_and_drawn(folder: Path, run: fol
     assert (folder / "page.html").stat().st_size > 10_000
     files = folkmoot.plot(run.path, only="cumulative-bytes", width=84)
     assert all(path.exists() for path in files) and len(files) == 2
-    with pytest.raises(folkmoot.FolkmootError, match="has no figure nothing"):
+    # A figure that is not drawn yet is drawn; the help of a refusal works.
+    assert "score-loss-by-round" not in run.figures
+    assert run.figure("score-loss-by-round").path.is_file()
+    with pytest.raises(folkmoot.FolkmootError, match="has no figure nothing; it has: messages-by-round, ") as refused:
         run.figure("nothing")
+    drawn = eval(str(refused.value).partition("help: ")[2])
+    assert all(path.exists() for path in drawn) and len(drawn) == 2
     assert run.figure("cumulative-bytes")._repr_svg_().lstrip().startswith("<")
 
 
 def test_a_notebook_shows_the_question_the_table_and_a_figure(run: folkmoot.Run, sweep: folkmoot.Sweep) -> None:
-    assert "result hash" in str(run) and "<pre>" in run._repr_html_()
+    page = run._repr_html_()
+    assert "result hash" in str(run) and "<svg" in page and "<pre>" not in page
+    assert re.search("<td>test_accuracy ↑</td><td>0[.][0-9]+</td><td></td><td>client_majority 0[.][0-9]+, ", page), page
+    assert "<td>update_messages ↓</td><td>9</td>" in page, page
+    assert run.figure("headline").path.name == "score-accuracy-by-round.svg"
     shown = sweep._repr_html_()
     assert "<table>" in shown and "<svg" in shown
     assert "\\begin{tabular}" in sweep.to_latex() and "|---|" in sweep.to_markdown()
+
+
+def test_a_run_that_is_not_finished_is_shown_without_numbers(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text('{"name": "a<b", "seed": 3, "finished": false, "headline": ["test_accuracy"]}')
+    assert folkmoot.Run(tmp_path)._repr_html_() == "<p>a&lt;b, seed 3, not finished</p>"
 
 
 def test_every_table_of_a_run_is_a_frame(run: folkmoot.Run) -> None:
