@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import shlex
 import sys
 import warnings
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Seq
 from .app import Context, Facts, Metric, Model, Shard, Update, evaluate, initial, measured, train
 from .items import Items, client_data, evaluate_at_client, gradient, predict
 from .notebook import App, stored
-from .program import AnyPath, FolkmootError, OnEvent, call, made, part, quoted, ron, started
+from .program import AnyPath, FolkmootError, OnEvent, call, failure, flags, in_python, made, part, quoted, ron, started
 from .results import Figure, Frame, Run, Sweep, frames
 from .server import Aggregate, Clients, ClientUpdate, aggregate, select
 from .strategy import SERVER, Down, Event, Gaussian, Laplace, Participant, Peer, Strategy, Up
@@ -139,7 +140,7 @@ def _saved(data: Any, partition: Any, settings: Optional[Mapping[str, Any]]) -> 
             raise FolkmootError("partition: clients of items need the graph as data=; help: name a partition of cards, such as 'Louvain(n_clients: 8)'")
         return data, found
     given = {} if partition is None else {"client": partition}
-    path = Path(importlib.import_module("folkmoot.graphs").save(data, None, given, Path("runs") / "data"))
+    path = Path(importlib.import_module("folkmoot.graphs").save(data, None, given, Path("runs", "data").absolute()))
     clients = {} if partition is None else {"partition": part("Given")}
     return path.parent, {"dataset": part("Npz", path=quoted(path.name)), **clients, **found}
 
@@ -148,36 +149,53 @@ def _with_app(settings: Mapping[str, Any], app: Optional[App]) -> Mapping[str, A
     return settings if app is None else {**settings, "strategy.app": quoted(stored(app))}
 
 
+def _machine(python: Optional[AnyPath], check_determinism: Union[str, float, None], **options: Any) -> Dict[str, Any]:
+    """Options of every command that computes: workers run this interpreter, unless another is named."""
+    share = f"{100 * check_determinism:g}%" if isinstance(check_determinism, (int, float)) else check_determinism
+    return {"python": sys.executable if python is None else os.fspath(python), "check_determinism": share, **options}
+
+
 def run(
     card: AnyPath,
     *,
     set: Optional[Mapping[str, Any]] = None,
     seed: Optional[int] = None,
     out: Optional[AnyPath] = None,
+    exists: str = "error",
     data: Any = None,
     partition: Any = None,
     threads: Optional[int] = None,
+    max_memory: Optional[str] = None,
     dry_run: bool = False,
+    trace: bool = False,
+    checkpoint_every: Optional[str] = None,
     app: Optional[App] = None,
     python: Optional[AnyPath] = None,
-    reuse: bool = False,
+    job_timeout: Optional[int] = None,
+    check_determinism: Union[str, float, None] = None,
     on_event: Optional[OnEvent] = None,
 ) -> Run:
-    """Runs a card: a name, a path, or its text (what has a line end or begins with a bracket). `set` changes its fields, see `ron`.
+    """Runs a card: a name, a path, or its text (what has a line end or begins with a bracket), which is stored in `runs/cards`.
+    `set` changes its fields, see `ron`.
 
     `data` is the folder with the data sets, or a graph as `save` takes it: it is saved in `runs/data` and replaces the card's data set.
     `partition` is a partition of cards, such as `"Louvain(n_clients: 8)"`, or the client of each node or graph of `data`.
 
     `app` is the file of an app, or names with its functions such as `globals()`; the card's strategy is then `Python(...)`. Workers run
-    `python`, by default this interpreter.
+    `python`, by default this interpreter. A job may take `job_timeout` seconds, without limit by default; the share
+    `check_determinism` of jobs, such as 0.05, is done twice, and the run fails if two results differ.
 
-    With `reuse`, a directory `out` that has the result of this very run is read, and an unfinished one is resumed. `on_event` is called with
-    a dict for each round, score, warning and end while the program runs; `progress` is such a function.
+    If the directory `out` exists, that is an error; with `exists="reuse"` one that has the result of this very run is read, and an
+    unfinished one is resumed. `checkpoint_every` is `"20rounds"`, `"10min"` or `"3600virtual_s"`; `trace` writes `trace.json.gz`.
+    `on_event` is called with a dict for each round, score, warning and end while the program runs; `progress` is such a function.
     """
+    if exists not in ("error", "reuse"):
+        raise ValueError(f'exists: must be "error" or "reuse", got {exists!r}')
     data, settings = _saved(data, partition, set)
-    options = {"seed": seed, "out": out, "data": data, "threads": threads, "dry-run": dry_run, "reuse": reuse}
-    options["python"] = sys.executable if python is None and app is not None else python
-    result = Run(made("run", card, _with_app(settings, app), options, on_event))
+    machine = _machine(python, check_determinism, threads=threads, max_memory=max_memory, job_timeout=job_timeout)
+    options = {"seed": seed, "out": out, "data": data, "dry_run": dry_run, "reuse": exists == "reuse", "trace": trace}
+    options["checkpoint_every"] = checkpoint_every
+    result = Run(made("run", card, _with_app(settings, app), {**options, **machine}, on_event))
     _warn([result])
     return result
 
@@ -190,38 +208,72 @@ def sweep(
     data: Any = None,
     partition: Any = None,
     threads: Optional[int] = None,
+    max_memory: Optional[str] = None,
     dry_run: bool = False,
     app: Optional[App] = None,
     python: Optional[AnyPath] = None,
+    job_timeout: Optional[int] = None,
+    check_determinism: Union[str, float, None] = None,
     only_missing: bool = False,
     on_event: Optional[OnEvent] = None,
 ) -> Sweep:
     """Runs every point of a card's sweep, or with `only_missing` those that the sweep `out` lacks; the other arguments are those of `run`."""
     data, settings = _saved(data, partition, set)
-    options = {"out": out, "data": data, "threads": threads, "dry-run": dry_run, "only-missing": only_missing}
-    options["python"] = sys.executable if python is None and app is not None else python
-    result = Sweep(made("sweep", card, _with_app(settings, app), options, on_event))
+    machine = _machine(python, check_determinism, threads=threads, max_memory=max_memory, job_timeout=job_timeout)
+    options = {"out": out, "data": data, "dry_run": dry_run, "only_missing": only_missing}
+    result = Sweep(made("sweep", card, _with_app(settings, app), {**options, **machine}, on_event))
     _warn(result.runs)
     return result
 
 
 def resume(
-    path: AnyPath, *, data: Optional[AnyPath] = None, threads: Optional[int] = None, on_event: Optional[OnEvent] = None
+    path: AnyPath,
+    *,
+    data: Optional[AnyPath] = None,
+    threads: Optional[int] = None,
+    max_memory: Optional[str] = None,
+    checkpoint_every: Optional[str] = None,
+    python: Optional[AnyPath] = None,
+    job_timeout: Optional[int] = None,
+    check_determinism: Union[str, float, None] = None,
+    allow_changed_code: bool = False,
+    on_event: Optional[OnEvent] = None,
 ) -> Union[Run, Sweep]:
-    """Goes on with a run or sweep that was stopped."""
-    call("resume", os.fspath(path), "--quiet", *_options(data=data, threads=threads), on_event=on_event)
+    """Goes on with a run or sweep that was stopped; with `allow_changed_code` also if your own code was changed, which the manifest
+    then names. `data` is by default the folder that the run was given; the other arguments are those of `run`."""
+    machine = _machine(python, check_determinism, threads=threads, max_memory=max_memory, job_timeout=job_timeout)
+    options = {"data": _data_of(path, data), "checkpoint_every": checkpoint_every, "allow_changed_code": allow_changed_code}
+    call("resume", os.fspath(path), "--quiet", *flags(**options, **machine), on_event=on_event)
     return _dir(path)
 
 
-def verify(path: AnyPath, *, data: Optional[AnyPath] = None, threads: Optional[int] = None) -> None:
-    """Repeats a run or sweep, and raises `FolkmootError` unless its result hashes come out again."""
-    call("verify", os.fspath(path), *_options(data=data, threads=threads))
+def verify(
+    path: AnyPath,
+    *,
+    data: Optional[AnyPath] = None,
+    threads: Optional[int] = None,
+    max_memory: Optional[str] = None,
+    python: Optional[AnyPath] = None,
+    job_timeout: Optional[int] = None,
+    check_determinism: Union[str, float, None] = None,
+) -> None:
+    """Repeats a run or sweep, and raises `FolkmootError` unless its result hashes come out again. The arguments are those of `resume`."""
+    machine = _machine(python, check_determinism, threads=threads, max_memory=max_memory, job_timeout=job_timeout)
+    call("verify", os.fspath(path), *flags(data=_data_of(path, data), **machine))
+
+
+def _data_of(path: AnyPath, data: Optional[AnyPath]) -> Optional[AnyPath]:
+    """The data folder of a directory: the one that the command in its manifest names, if no other is given."""
+    if data is not None or not any((Path(path) / name).is_file() for name in ("manifest.json", "sweep.json")):
+        return data
+    words = shlex.split(str(_dir(path).manifest["command"]))
+    return words[words.index("--data") + 1] if "--data" in words else None
 
 
 def report(path: AnyPath, other: Optional[AnyPath] = None, *, out: Optional[AnyPath] = None) -> Path:
     """Writes a result, or the comparison of two, as one HTML page; by default in the directory. Returns its path."""
     others = [] if other is None else [os.fspath(other)]
-    return Path(call("report", os.fspath(path), *others, *_options(out=out)).strip().splitlines()[-1])
+    return Path(call("report", os.fspath(path), *others, *flags(out=out)).strip().splitlines()[-1])
 
 
 def plot(
@@ -251,8 +303,8 @@ def plot(
     texts = {name: ",".join(map(str, values)) for name, values in lists.items() if values is not None}
     # A range may begin with a minus sign.
     given = [f"--{name}={text}" for name, text in texts.items()]
-    options = {"only": only, "width": width, "height": height, "font-size": font_size, "no-title": not title, "pdf": pdf, "log": log}
-    return [Path(line) for line in call("plot", os.fspath(path), *given, *_options(**options)).splitlines()]
+    options = {"only": only, "width": width, "height": height, "font_size": font_size, "no_title": not title, "pdf": pdf, "log": log}
+    return [Path(line) for line in call("plot", os.fspath(path), *given, *flags(**options)).splitlines()]
 
 
 class Comparison:
@@ -273,7 +325,7 @@ def compare(a: AnyPath, b: AnyPath) -> Comparison:
     """The first difference between two runs, or the differences between the metrics of two sweeps."""
     done = started("compare", os.fspath(a), os.fspath(b))
     if done.returncode not in (0, 1) or done.stderr.startswith("error:"):
-        raise FolkmootError(done.stderr.strip())
+        raise failure(done)
     return Comparison(done.returncode == 0, done.stdout.strip())
 
 
@@ -318,7 +370,7 @@ def budget(
     numbers = {"epsilon": epsilon, "noise": noise, "rounds": rounds, "delta": delta, "rate": rate}
     if card is not None and epsilon is not None:
         raise FolkmootError("budget: a card has its noise and its rounds; help: budget(epsilon=…, rounds=…, rate=…) gives a noise")
-    options = _options(**numbers, clients=clients, sampling=sampling, mechanism=mechanism, format="json")
+    options = flags(**numbers, clients=clients, sampling=sampling, mechanism=mechanism, format="json")
     answers = json.loads(call("budget", *([] if card is None else [os.fspath(card)]), *options))
     return Budget(**answers[0])
 
@@ -332,15 +384,10 @@ def progress(event: Mapping[str, Any]) -> None:
         print(f"{where}{event['dir']}: done", file=sys.stderr)
 
 
-def _options(**values: Any) -> List[str]:
-    given = {f"--{name}": value for name, value in values.items() if value is not None and value is not False}
-    return [text for name, value in given.items() for text in ([name] if value is True else [name, str(value)])]
-
-
 def _dir(path: AnyPath) -> Union[Run, Sweep]:
     return Sweep(path) if (Path(path) / "sweep.json").is_file() else Run(path)
 
 
 def _warn(runs: Iterable[Run]) -> None:
     for text in dict.fromkeys(text for made in runs for text in made.manifest["warnings"]):
-        warnings.warn(text, stacklevel=3)
+        warnings.warn(in_python(text), stacklevel=3)

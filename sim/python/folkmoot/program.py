@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import concurrent.futures
+import hashlib
 import json
 import numbers
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sysconfig
-import tempfile
 from pathlib import Path
-from typing import Any, Callable, Dict, Mapping, Optional, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Union
 
 AnyPath = Union[str, "os.PathLike[str]"]
 #: Called with each event of a run: a dict with "event" and its fields.
@@ -65,8 +67,78 @@ def call(*args: str, on_event: Optional[OnEvent] = None) -> str:
     """What the program prints. `on_event` is called in this thread with each event while it runs."""
     done = started(*args, on_event=on_event)
     if done.returncode:
-        raise FolkmootError(done.stderr.strip() or f"folkmoot ended with {done.returncode}")
+        raise failure(done)
     return done.stdout
+
+
+#: Options of the program as arguments of this package, where these have no value, or another name.
+_FLAGS = {
+    "allow-changed-code": "allow_changed_code=True",
+    "dry-run": "dry_run=True",
+    "only-missing": "only_missing=True",
+    "reuse": 'exists="reuse"',
+    "trace": "trace=True",
+}
+_VALUES = (
+    "checkpoint-every check-determinism clients data delta epsilon job-timeout max-memory mechanism noise only out python rate rounds "
+    "sampling seed threads"
+).split()
+#: Commands by the number of words before their options.
+_COMMANDS = {"run": 1, "sweep": 1, "resume": 1, "verify": 1, "report": 1, "plot": 1, "compare": 2, "budget": 0}
+_WORD = re.compile(r" +((?:'[^']*'|\\'|[^\s'`;])+)")
+
+
+def in_python(text: str) -> str:
+    """A message of the program with its commands and options as calls and arguments of this package."""
+    name = re.escape(Path(program()).name)
+    commands = re.compile(rf"(`?)(?<![\w/.-]){name} ({'|'.join(_COMMANDS)})(?= |`|$)", re.MULTILINE)
+    found, at = "", 0
+    while command := commands.search(text, at):
+        verb, end = command[2], command.end()
+        positional: List[str] = []
+        named: List[str] = []
+        settings: Dict[str, str] = {}
+        while word := _WORD.match(text, end):
+            plain = shlex.split(word[1])[0]
+            option = plain[2:] if plain.startswith("--") else None
+            value = _WORD.match(text, word.end())
+            if option is None and len(positional) < _COMMANDS[verb]:
+                positional.append(_literal(plain))
+            elif option in _FLAGS:
+                named.append(_FLAGS[option])
+            elif value and option == "set":
+                path, _, setting = shlex.split(value[1])[0].partition("=")
+                settings[path] = setting
+            elif value and option in _VALUES:
+                named.append(f"{option.replace('-', '_')}={_literal(shlex.split(value[1])[0])}")
+            elif option != "quiet":
+                break
+            end = value.end() if value and (option == "set" or option in _VALUES) else word.end()
+        found += _options(text[at : command.start()]) + command[1]
+        found += f"folkmoot.{verb}({', '.join([*positional, *([f'set={settings!r}'] if settings else []), *named])})"
+        at = end
+    return found + _options(text[at:])
+
+
+def _options(text: str) -> str:
+    """Options within a sentence: a word behind one is its value if it is not a word of the sentence."""
+    text = re.sub(r"--set '?([\w.]+)=([^\s',;]+)'?", lambda found: f"set={ {found[1]: found[2]}!r}", text)
+    text = re.sub(rf"--({'|'.join(_FLAGS)})(?![\w-])", lambda found: _FLAGS[found[1]], text)
+    one = re.compile(rf"--({'|'.join(_VALUES)})(?![\w-])(?:[ =](?=[^\s]*[^a-z\s,;:.)])([^\s,;:)']+))?")
+    return one.sub(lambda found: f"{found[1].replace('-', '_')}={_literal(found[2]) if found[2] else ''}", text)
+
+
+def _literal(word: str) -> str:
+    """A word as Python writes it: a number, a name such as DIR that stands for something, or text."""
+    word = word.strip("<>")
+    is_plain = re.fullmatch(r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?|[A-Z]+", word)
+    return word if is_plain else repr(word)
+
+
+def failure(done: "subprocess.CompletedProcess[str]") -> FolkmootError:
+    """What the program said when it failed, with ways out in Python."""
+    said = done.stderr.replace("\n\nFor more information, try '--help'.", "").strip()
+    return FolkmootError(in_python(said) or f"folkmoot ended with {done.returncode}")
 
 
 def started(*args: str, on_event: Optional[OnEvent] = None) -> "subprocess.CompletedProcess[str]":
@@ -97,23 +169,28 @@ def started(*args: str, on_event: Optional[OnEvent] = None) -> "subprocess.Compl
         except BaseException as error:
             process.send_signal(signal.SIGINT)
             if isinstance(error, KeyboardInterrupt):
-                raise KeyboardInterrupt(printed.result()[1].strip()) from None
+                raise KeyboardInterrupt(in_python(printed.result()[1].strip())) from None
             raise
     return subprocess.CompletedProcess(args, process.returncode, out, err)
+
+
+def flags(**values: Any) -> List[str]:
+    """Options of the program: those that are given."""
+    given = {f"--{name.replace('_', '-')}": value for name, value in values.items() if value is not None and value is not False}
+    return [text for name, value in given.items() for text in ([name] if value is True else [name, str(value)])]
 
 
 def made(
     command: str, card: AnyPath, settings: Mapping[str, Any], options: Mapping[str, Any], on_event: Optional[OnEvent] = None
 ) -> str:
-    """The directory that a command makes of a card."""
-    with tempfile.TemporaryDirectory() as temp:
-        if isinstance(card, str) and ("\n" in card or card.lstrip().startswith("(")):
-            (Path(temp) / "card.ron").write_text(card, encoding="utf-8")
-            card = Path(temp) / "card.ron"
-        args = [command, os.fspath(card), "--format", "json"]
-        for path, value in settings.items():
-            args += ["--set", f"{path}={ron(value)}"]
-        for name, value in options.items():
-            if value is not None and value is not False:
-                args += [f"--{name}"] if value is True else [f"--{name}", str(value)]
-        return str(json.loads(call(*args, on_event=on_event))["dir"])
+    """The directory that a command makes of a card. The text of a card is stored in `runs/cards`, so that what names its file
+    can be repeated."""
+    if isinstance(card, str) and ("\n" in card or card.lstrip().startswith("(")):
+        path = Path("runs", "cards", hashlib.sha256(card.encode()).hexdigest()[:16], "card.ron").absolute()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(card, encoding="utf-8")
+        card = path
+    args = [command, os.fspath(card), "--format", "json"]
+    for path_of_field, value in settings.items():
+        args += ["--set", f"{path_of_field}={ron(value)}"]
+    return str(json.loads(call(*args, *flags(**options), on_event=on_event))["dir"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any, Dict, List
@@ -10,7 +11,7 @@ from typing import Any, Dict, List
 import folkmoot
 import numpy
 import pytest
-from folkmoot.program import call
+from folkmoot.program import call, in_python
 
 ROUNDS = {"strategy.protocol.rounds": 3}
 SWEEP = {"sweep.axes": {"strategy.protocol.rounds": [1, 2]}, "sweep.baseline": '"1"', "sweep.seeds": [1]}
@@ -56,13 +57,88 @@ def test_an_exception_in_a_callback_stops_the_program(folder: Path) -> None:
         folkmoot.run("fed-avg/tiny", set={"strategy.protocol.rounds": 100_000}, out=folder / "stopped", on_event=watch)
 
 
-def test_results_are_used_again_and_sweeps_completed(folder: Path, run: folkmoot.Run, sweep: folkmoot.Sweep) -> None:
-    again = folkmoot.run("fed-avg/tiny", set=ROUNDS, out=run.path, reuse=True)
+def test_results_are_used_again(folder: Path, run: folkmoot.Run) -> None:
+    again = folkmoot.run("fed-avg/tiny", set=ROUNDS, out=run.path, exists="reuse")
     assert again.manifest == run.manifest
-    with pytest.raises(folkmoot.FolkmootError, match="its card differs"):
-        folkmoot.run("fed-avg/tiny", out=run.path, reuse=True)
-    whole = folkmoot.sweep("fed-avg/tiny", set=SWEEP, out=folder / "missing", only_missing=False, threads=1)
-    assert [one.summary for one in whole.runs] == [one.summary for one in sweep.runs]
+    with pytest.raises(folkmoot.FolkmootError, match='exists="reuse": .* its card differs\nhelp: choose another out=$'):
+        folkmoot.run("fed-avg/tiny", out=run.path, exists="reuse")
+    with pytest.raises(folkmoot.FolkmootError, match="choose another out="):
+        folkmoot.run("fed-avg/tiny", out=run.path)
+    with pytest.raises(ValueError, match='exists: must be "error" or "reuse", got \'replace\''):
+        folkmoot.run("fed-avg/tiny", out=run.path, exists="replace")
+
+
+def test_a_point_that_a_sweep_lacks_is_run(sweep: folkmoot.Sweep) -> None:
+    first, second = sweep.runs
+    kept = (first.path / "manifest.json").stat().st_mtime_ns
+    shutil.rmtree(second.path)
+    again = folkmoot.sweep("fed-avg/tiny", set=SWEEP, out=sweep.path, only_missing=True, threads=1)
+    assert [one.manifest["result_fingerprint"] for one in again.runs] == [one.manifest["result_fingerprint"] for one in (first, second)]
+    assert second.path.is_dir() and (first.path / "manifest.json").stat().st_mtime_ns == kept
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("choose another --out\n  repeat with: folkmoot run own.ron", "choose another out=\n  repeat with: folkmoot.run('own.ron')"),
+        (
+            "folkmoot run c.ron --set 'a.b=Npz(path: \"x\")' --set c=3 --seed 4 --data '/a b'",
+            "folkmoot.run('c.ron', set={'a.b': 'Npz(path: \"x\")', 'c': '3'}, seed=4, data='/a b')",
+        ),
+        ("a data folder (--data DIR or FOLKMOOT_DATA)", "a data folder (data=DIR or FOLKMOOT_DATA)"),
+        ("raise --max-memory if there is more", "raise max_memory= if there is more"),
+        ("'1KB' for '--max-memory <SIZE>': must be", "'1KB' for 'max_memory=SIZE': must be"),
+        ("`folkmoot resume DIR` goes on", "`folkmoot.resume(DIR)` goes on"),
+        ("help: folkmoot resume 'it'\\''s' --allow-changed-code", 'help: folkmoot.resume("it\'s", allow_changed_code=True)'),
+        ("folkmoot budget --noise 1 --rounds 60 gives epsilon", "folkmoot.budget(noise=1, rounds=60) gives epsilon"),
+        ("as in Flower: --set strategy.client_errors=Reply", "as in Flower: set={'strategy.client_errors': 'Reply'}"),
+        ("folkmoot list; runs/folkmoot run; --trace-clients N", "folkmoot list; runs/folkmoot run; --trace-clients N"),
+    ],
+)
+def test_ways_out_are_those_of_python(said: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOLKMOOT_BIN", "/somewhere/folkmoot")
+    assert in_python(said) == found
+
+
+def test_an_error_names_a_call_that_can_be_made_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    card = '(dataset: Npz(path: "none.npz"), partition: Iid(n_clients: 2), strategy: FedAvg())'
+    with pytest.raises(folkmoot.FolkmootError) as first:
+        folkmoot.run(card)
+    again = re.search("repeat with: (.*)", str(first.value))
+    assert again is not None and "/card.ron" in again[1]
+    with pytest.raises(folkmoot.FolkmootError) as second:
+        eval(again[1])
+    assert str(second.value) == str(first.value)
+
+
+def test_options_of_the_program_are_arguments(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    calls: List[List[str]] = []
+
+    def call(*args: str, on_event: Any = None) -> str:
+        calls.append(list(args))
+        raise folkmoot.FolkmootError("not run")
+
+    monkeypatch.setattr(folkmoot.program, "call", call)
+    monkeypatch.setattr(folkmoot, "call", call)
+    (tmp_path / "manifest.json").write_text('{"command": "folkmoot run c.ron --data \'/a b\' --seed 3"}')
+    every: Dict[str, Any] = {"job_timeout": 60, "check_determinism": 0.05, "max_memory": "4GB"}
+    for function, more in [
+        (folkmoot.run, {"checkpoint_every": "5rounds", "trace": True}),
+        (folkmoot.sweep, {}),
+        (folkmoot.resume, {"checkpoint_every": "5rounds", "allow_changed_code": True}),
+        (folkmoot.verify, {}),
+    ]:
+        with pytest.raises(folkmoot.FolkmootError, match="not run"):
+            function(str(tmp_path), **every, **more)
+        said = " ".join(calls[-1])
+        words = [f"--python {sys.executable}", "--job-timeout 60", "--check-determinism 5%", "--max-memory 4GB"]
+        words += [f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}") for name, value in more.items()]
+        words += ["--data /a b"] if function in (folkmoot.resume, folkmoot.verify) else []
+        assert all(word in said for word in words), said
+    with pytest.raises(folkmoot.FolkmootError, match="not run"):
+        folkmoot.verify(tmp_path, data="elsewhere", python="python9")
+    assert "--data elsewhere --python python9" in " ".join(calls[-1])
 
 
 def test_a_result_is_verified_compared_reported_and_drawn(folder: Path, run: folkmoot.Run, sweep: folkmoot.Sweep) -> None:
