@@ -31,4 +31,4 @@ SHIM
 fi
 pip install -q --disable-pip-version-check --no-deps "$work"/wheels/folkmoot-*.whl
 mypy
-pytest -q -p no:cacheprovider
+pytest -q -rs -p no:cacheprovider
