@@ -16,14 +16,13 @@ import json
 import os
 import shlex
 import sys
-import warnings
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from .app import Context, Facts, Metric, Model, Shard, Update, evaluate, initial, measured, train
 from .items import Items, client_data, evaluate_at_client, gradient, predict
 from .notebook import App, stored
-from .program import AnyPath, FolkmootError, OnEvent, call, failure, flags, in_python, made, part, quoted, ron, started
+from .program import AnyPath, FolkmootError, OnEvent, call, failure, flags, in_python, made, part, quoted, ron, started, warned
 from .results import Figure, Frame, Run, Sweep, frames
 from .server import Aggregate, Clients, ClientUpdate, aggregate, select
 from .strategy import SERVER, Down, Event, Gaussian, Laplace, Participant, Peer, Strategy, Up
@@ -390,4 +389,4 @@ def _dir(path: AnyPath) -> Union[Run, Sweep]:
 
 def _warn(runs: Iterable[Run]) -> None:
     for text in dict.fromkeys(text for made in runs for text in made.manifest["warnings"]):
-        warnings.warn(in_python(text), stacklevel=3)
+        warned(in_python(text))

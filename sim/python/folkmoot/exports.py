@@ -19,11 +19,10 @@ import importlib
 import io
 import os
 import tempfile
-import warnings
 from pathlib import Path
 from typing import Any, Iterator, Tuple, Union
 
-from .program import AnyPath, FolkmootError, call
+from .program import AnyPath, FolkmootError, call, warned
 from .results import Run, Sweep, library
 
 #: TensorBoard reads every file with `tfevents` in its name.
@@ -94,4 +93,4 @@ def _scalars(run: Run) -> Iterator[Tuple[str, float, int, float]]:
 
 def _note_unfinished(made: Union[Run, Sweep]) -> None:
     if not made.manifest["finished"]:
-        warnings.warn(f"{made.path} is not finished: the export has its results until now", stacklevel=4)
+        warned(f"{made.path} is not finished: the export has its results until now")

@@ -28,7 +28,7 @@ import zipfile
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-from .program import AnyPath, FolkmootError
+from .program import AnyPath, FolkmootError, warned
 from .exports import needed
 
 numpy = needed("numpy", "numpy", "saving a graph")
@@ -50,6 +50,7 @@ def array(value: Any, name: str) -> Any:
         if getattr(value, "is_sparse", False):
             value = value.to_dense()
         if str(value.dtype) == "torch.bfloat16":
+            warned(f"{name} is of bfloat16, which an archive does not have: it is saved as float32")
             value = value.float()
         value = value.cpu().numpy()
     elif type(value).__module__.split(".")[0] == "pandas":
@@ -63,7 +64,9 @@ def array(value: Any, name: str) -> Any:
         except (TypeError, ValueError):
             pass
     if found.dtype.kind == "f" and found.dtype.itemsize not in (4, 8):
-        found = found.astype(numpy.float32 if found.dtype.itemsize == 2 else numpy.float64)
+        kind = numpy.dtype(numpy.float32 if found.dtype.itemsize == 2 else numpy.float64)
+        warned(f"{name} is of {found.dtype}, which an archive does not have: it is saved as {kind}")
+        found = found.astype(kind)
     if found.dtype.kind not in "biufU":
         raise FolkmootError(f"{name} must hold numbers, booleans or texts, got values of type {found.dtype}")
     return found
@@ -72,6 +75,11 @@ def array(value: Any, name: str) -> Any:
 def checked(arrays: Arrays, n_items: int, one: str) -> Arrays:
     """The members of an archive, with what numbers alone cannot say made explicit."""
     ends = arrays["edge_index"]
+    if "ptr" in arrays:
+        ptr = arrays["ptr"]
+        is_ascending = ptr.ndim == 1 and ptr.dtype.kind in "iu" and (numpy.diff(ptr.astype(numpy.int64)) >= 0).all()
+        if not is_ascending or len(ptr) < 2 or ptr[0] != 0 or ptr[-1] != arrays["num_nodes"]:
+            raise FolkmootError(f"ptr must be integers that ascend from 0 to the number of nodes ({arrays['num_nodes']}), got {ptr}")
     if not ends.size:
         # NumPy makes floats of an empty list.
         ends = arrays["edge_index"] = ends.astype(numpy.int64)

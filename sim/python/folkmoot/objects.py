@@ -7,7 +7,7 @@
 | DGL graph, list, data set of (graph, label)   | `x`, `feat`       | `y`, `label`     | `w`, `weight`, `edge_attr`   |
 | SciPy sparse matrix                           | argument          | argument         | entries; others than 1 are weights |
 | pandas, (nodes, edges) or edges               | columns of numbers | `y`, `label`    | two columns, `weight`        |
-| dict of arrays                                | `x`               | `y`              | `edge_index` or `adj`        |
+| dict of members, as `load` gives              | `x`               | `y`              | `edge_index` or `adj`        |
 
 `train_mask`, `val_mask`, `test_mask`, `client` and `node_id` have these names everywhere. Data of
 nodes or graphs under other names are left out, with a warning that names them.
@@ -15,11 +15,10 @@ nodes or graphs under other names are left out, with a warning that names them.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
-from .program import FolkmootError
-from .graphs import MASKS, Arrays, array, checked, numpy
+from .program import FolkmootError, warned
+from .graphs import MASKS, MEMBERS, Arrays, array, checked, numpy
 
 #: What a part of a set may have, in addition to edges.
 OF_ITEMS = ("y", "client", *MASKS)
@@ -36,16 +35,14 @@ def arrays_of(data: Any, given: Mapping[str, Any]) -> Arrays:
     of_frames = sorted(options.keys() & {"id", "label", "features", "source", "target", "weight"})
     if of_frames:
         raise FolkmootError(f"{', '.join(of_frames)}: only frames of pandas have columns to name")
-    is_set = isinstance(found, list)
-    parts: List[Arrays] = found if isinstance(found, list) else [found]
-    if not parts:
-        raise FolkmootError("there is no graph to save")
-    arrays = _joined(parts) if is_set else dict(parts[0])
+    arrays = _joined(found) if isinstance(found, list) else dict(found)
     stated = options.pop("directed", None)
     for name, value in options.items():
         if name in ("x", "adj") and _is(value, "scipy"):
             arrays.update(_sparse(value, name))
         else:
+            if name == "x":
+                arrays = {member: held for member, held in arrays.items() if not member.startswith("x_")}
             arrays[name] = numpy.array(str(value)) if name == "task" else array(value, name)
     if "y" in options and options.get("task") is None:
         arrays.pop("task", None)
@@ -53,7 +50,7 @@ def arrays_of(data: Any, given: Mapping[str, Any]) -> Arrays:
     for name in MASKS:
         if name in arrays and arrays[name].ndim == 2:
             arrays[name] = arrays[name][:, split]
-    one, n_items = ("graph", len(parts)) if is_set else ("node", int(arrays["num_nodes"]))
+    one, n_items = ("graph", len(arrays["ptr"]) - 1) if "ptr" in arrays else ("node", int(arrays["num_nodes"]))
     return checked({name: numpy.asarray(values) for name, values in arrays.items()}, n_items, one)
 
 
@@ -86,10 +83,10 @@ def _parts(data: Any, options: Dict[str, Any]) -> Any:
         return _of_pyg(data)
     if isinstance(data, tuple) and len(data) == 2 and _is(data[1], "pandas"):
         return _of_frames(data[0], data[1], options)
-    if hasattr(data, "__len__") and hasattr(data, "__getitem__"):
+    if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes)):
         return _of_several(data)
     raise FolkmootError(
-        f"a {type(data).__module__}.{type(data).__name__} is no graph that can be saved; pass a dict of arrays with edge_index, or a graph "
+        f"a {type(data).__module__}.{type(data).__name__} is no graph that can be saved; help: pass a dict of arrays with edge_index, or a graph "
         "of PyTorch Geometric, NetworkX, DGL, SciPy or pandas"
     )
 
@@ -110,6 +107,8 @@ def _of_several(data: Any) -> Any:
             part = _of_dgl(item)
         elif isinstance(item, Mapping):
             part = _of_mapping(item)
+            if is_set and "ptr" in part:
+                raise FolkmootError("a list of sets is no set of graphs; help: pass a list of the graphs of all sets")
         else:
             nested = _parts(item, {})
             if isinstance(nested, list):
@@ -164,11 +163,11 @@ def _is_symmetric(ends: Any) -> bool:
 def _note(others: Iterable[str], what: str) -> None:
     names = sorted(set(others))
     if names:
-        warnings.warn(f"{what} that are not saved: {', '.join(names)}", stacklevel=6)
+        warned(f"{what} that are not saved: {', '.join(names)}")
 
 
 def _of_mapping(data: Mapping[str, Any]) -> Arrays:
-    known = {*OF_ITEMS, *OF_NODES, *OF_EDGES, "edge_index", "num_nodes", "directed", "task", "y_names", "adj"}
+    known = {*MEMBERS, "adj"} - {"folkmoot"}
     unknown = sorted(data.keys() - known)
     if unknown:
         raise FolkmootError(f"there is no member {', '.join(unknown)}; there are {', '.join(sorted(known))}")
@@ -187,6 +186,7 @@ def _of_mapping(data: Mapping[str, Any]) -> Arrays:
     if "num_nodes" not in found:
         rows = [len(found[name]) for name in (*OF_NODES, "y", *MASKS, "client") if name in found]
         rows += [int(found["x_shape"][0])] if "x_shape" in found else []
+        rows = [int(found["ptr"][-1])] if found.get("ptr") is not None and found["ptr"].size else rows
         ends = found["edge_index"]
         found["num_nodes"] = rows[0] if rows else int(ends.max()) + 1 if ends.size else 0
     found["num_nodes"] = numpy.array(int(found["num_nodes"]))
@@ -232,7 +232,10 @@ def _of_pyg(data: Any) -> Arrays:
     for name in (*OF_ITEMS, *OF_NODES, *OF_EDGES):
         if held.get(name) is not None:
             value = array(held[name], name)
-            found[name] = value.reshape(1) if value.ndim == 0 else value
+            if value.ndim == 0:
+                warned(f"{name} of a Data has shape (), which an archive does not have: it is saved as shape (1,)")
+                value = value.reshape(1)
+            found[name] = value
     found["directed"] = not _is_symmetric(found["edge_index"])
     _note(held.keys() - {*found, "directed", "num_nodes"}, "members of the Data")
     return found

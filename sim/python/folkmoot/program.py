@@ -12,7 +12,9 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import sysconfig
+import warnings
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Union
 
@@ -23,6 +25,14 @@ OnEvent = Callable[[Dict[str, Any]], Any]
 
 class FolkmootError(Exception):
     """What the program said when it failed, or what a directory lacks."""
+
+
+def warned(text: str) -> None:
+    """A warning at the first caller that is not of this package."""
+    here, frame, level = os.path.dirname(__file__), sys._getframe(1), 2
+    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == here:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, stacklevel=level)
 
 
 def quoted(text: str) -> str:

@@ -102,9 +102,29 @@ def test_a_list_of_data_is_a_set_of_graphs(tmp_path: Path) -> None:
     assert saved(tmp_path, ogb)["test_mask"].tolist() == [False, True]
 
 
-def test_what_is_left_out_is_said(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="members of the Data that are not saved: pos, z"):
-        folkmoot.save(pyg(3, edge_index=ENDS, z=1, pos=numpy.eye(3)), tmp_path / "g.npz")
+def test_what_is_left_out_or_changed_is_said_where_it_is_saved(tmp_path: Path) -> None:
+    graph = networkx.Graph([(0, 1)])
+    networkx.set_node_attributes(graph, 1, "club")
+    half = {"edge_index": ENDS, "x": numpy.ones((3, 1), numpy.float16)}
+    for data, words in [
+        (pyg(3, edge_index=ENDS, z=1, pos=numpy.eye(3)), "members of the Data that are not saved: pos, z"),
+        ([graph], "data of nodes or edges that are not saved: club"),
+        (half, "x is of float16, which an archive does not have: it is saved as float32"),
+        ([pyg(3, edge_index=ENDS, y=numpy.array(1))] * 2, r"y of a Data has shape \(\), which .* it is saved as shape \(1,\)"),
+    ]:
+        with pytest.warns(UserWarning, match=words) as warned:
+            folkmoot.save(data, tmp_path / "g.npz")
+        assert {warning.filename for warning in warned} == {__file__}
+
+
+def test_what_is_loaded_is_saved_again(tmp_path: Path) -> None:
+    graphs = [pyg(3, edge_index=ENDS, y=numpy.array([0.5]), client=[1]), pyg(2, edge_index=ENDS[:, :1], y=numpy.array([1.0]), client=[0])]
+    several = {"ptr": [0, 3, 5], "edge_index": [[0, 3], [1, 4]], "x": scipy.sparse.csr_matrix(numpy.eye(5)), "y": [[1, 0], [0, -1]]}
+    for data, given in [(graphs, {}), (several, {"y_names": ["a", "b"]}), ({"edge_index": ENDS, "y": ["p", "q", "p"]}, {"directed": True})]:
+        first = folkmoot.save(data, tmp_path / "a.npz", **given).read_bytes()
+        assert folkmoot.save(folkmoot.load(tmp_path / "a.npz"), tmp_path / "b.npz").read_bytes() == first
+    replaced = saved(tmp_path, folkmoot.load(tmp_path / "a.npz"), x=numpy.eye(3))
+    assert "x_data" not in replaced and replaced["x"].shape == (3, 3)
 
 
 def test_networkx_gives_data_ids_and_directions(tmp_path: Path) -> None:
@@ -199,7 +219,11 @@ def test_equal_data_have_equal_bytes(tmp_path: Path) -> None:
         ({"edge_index": ENDS, "x": [1, 2, 3]}, {"y": [0, 1]}, r"one row per node \(3\), got shape \(2,\)"),
         ({"edge_index": ENDS, "x": [1, 2, 3]}, {"label": "y"}, "only frames of pandas have columns to name"),
         ({"edge_index": ENDS, "x": [{}, {}, {}]}, {}, "x must hold numbers, booleans or texts"),
-        (7, {}, "a builtins.int is no graph that can be saved"),
+        (7, {}, "a builtins.int is no graph that can be saved; help: pass a dict of arrays"),
+        ("foo", {}, "a builtins.str is no graph that can be saved; help: pass a dict of arrays"),
+        (["foo"], {}, "a builtins.str is no graph that can be saved"),
+        ({"edge_index": ENDS, "ptr": [0, 4, 3]}, {}, r"ptr must be integers that ascend from 0 to the number of nodes \(3\), got \[0 4 3\]"),
+        ([{"edge_index": ENDS, "ptr": [0, 1, 3]}] * 2, {}, "a list of sets is no set of graphs"),
         ([], {}, "there is no graph to save"),
         ([pyg(3, edge_index=ENDS, y=numpy.array([1])), pyg(3, edge_index=ENDS)], {}, "graph 1 has no y"),
     ],

@@ -59,6 +59,25 @@ def test_a_list_and_a_data_set_come_back_as_they_were(tmp_path: Path) -> None:
     assert len(folkmoot.load(folkmoot.save(batch, tmp_path / "batch.npz"))["ptr"]) == 6
 
 
+def test_what_the_layout_lacks_is_said_and_the_rest_is_exact(tmp_path: Path) -> None:
+    for kind in (torch.uint8, torch.int16, torch.int32, torch.float32, torch.float64, torch.bool):
+        one = graph(1)
+        one.x = torch.arange(21).reshape(7, 3).to(kind)
+        one.y = torch.arange(7)
+        same(one, folkmoot.load(folkmoot.save(one, tmp_path / "one.npz"), "pyg"))
+    for kind in (torch.float16, torch.bfloat16):
+        one.x = torch.ones(7, 3, dtype=kind)
+        with pytest.warns(UserWarning, match=f"x is of {str(kind)[6:]}, which an archive does not have: it is saved as float32") as warned:
+            folkmoot.save(one, tmp_path / "one.npz")
+        assert warned[0].filename == __file__
+    several = [graph(1), graph(2)]
+    for made in several:
+        made.y = torch.tensor(3)
+    with pytest.warns(UserWarning, match=r"y of a Data has shape \(\)"):
+        back = folkmoot.load(folkmoot.save(several, tmp_path / "several.npz"), "pyg")
+    assert [made.y.tolist() for made in back] == [[3], [3]]
+
+
 def test_graphs_of_several_types_and_of_time_are_refused(tmp_path: Path) -> None:
     for refused, words in [(data.HeteroData(), "HeteroData is"), (data.TemporalData(src=torch.tensor([0])), "TemporalData is")]:
         with pytest.raises(folkmoot.FolkmootError, match=words):
