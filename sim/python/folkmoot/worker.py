@@ -488,6 +488,8 @@ def _failure(error: BaseException) -> Dict[str, Any]:
     frames = [frame for frame in every if os.path.dirname(os.path.abspath(frame.filename)) not in own] or list(every)
     frames = [frame for frame in frames if not frame.filename.startswith("<frozen")]
     lines = ["Traceback (most recent call last):\n", *traceback.format_list(frames), *traceback.format_exception_only(type(error), error)]
+    if isinstance(error, KeyboardInterrupt):
+        lines[-1] = f"{lines[-1].strip()}, raised by the app: an interrupt of the run does not reach workers"
     return {"kind": "error", "error": lines[-1].strip(), "traceback": "".join(lines).rstrip()}
 
 
@@ -515,7 +517,8 @@ def _serve(channel: Channel, worker: Worker) -> None:
         else:
             try:
                 reply = worker.handle(header, arrays)
-            except (Exception, SystemExit) as error:
+            # An interrupt of the run does not reach a worker: also this one is the app's.
+            except BaseException as error:
                 reply = (_failure(error), {})
         sys.stdout.flush()
         sys.stderr.flush()

@@ -87,7 +87,7 @@ def initial(facts, rng):
 @fm.train(cost=lambda shard, config: config["cost"])
 def train(params, shard, ctx, state=None):
     if shard.y[0] < 0:
-        raise ValueError("no label")
+        raise ValueError("no label") if shard.y[0] == -1 else KeyboardInterrupt
     n = 1 if state is None else state["n"] + 1
     return fm.Update({"w": params["w"] + shard.y[0]}, weight=5, metrics={"seen": float(n)}, state={"n": n, "y": shard.y})
 """
@@ -136,7 +136,7 @@ def test_a_worker_trains_keeps_and_reports_errors(worker: Worker, tmp_path: Path
     facts = {"n_clients": 2, "n_features": 3, "n_classes": 2, "is_graph_level": False}
     made, arrays = ask(channel, "initial", facts=facts, seed="01" * 32)
     assert arrays["params"].shape == (6,)
-    shards(tmp_path / "data", [4, -1])
+    shards(tmp_path / "data", [4, -1, -2])
     assert ask(channel, "open", data=str(tmp_path / "data"), facts=facts, spec=made["spec"], n_rounds=3)[0]["kind"] == "opened"
     assert ask(channel, "costs", clients=[0, 1])[1]["costs"].tolist() == [7, 7]
     params = {"params": arrays["params"]}
@@ -148,6 +148,9 @@ def test_a_worker_trains_keeps_and_reports_errors(worker: Worker, tmp_path: Path
     assert two["metrics"][0][1] == 2.0
     error, _ = ask(channel, "train", params, client=1, round=0, seed="02" * 32)
     assert error["error"] == "ValueError: no label"
+    assert "in train" in error["traceback"] and "worker.py" not in error["traceback"]
+    error, _ = ask(channel, "train", params, client=2, round=0, seed="02" * 32)
+    assert error["error"] == "KeyboardInterrupt, raised by the app: an interrupt of the run does not reach workers"
     assert "in train" in error["traceback"] and "worker.py" not in error["traceback"]
     # It goes on after an error, and what the app prints is in the log.
     assert ask(channel, "costs", clients=[1])[0]["kind"] == "costs"
