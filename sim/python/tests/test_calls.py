@@ -123,12 +123,13 @@ def test_options_of_the_program_are_arguments(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setattr(folkmoot, "call", call)
     (tmp_path / "manifest.json").write_text('{"command": "folkmoot run c.ron --data \'/a b\' --seed 3"}')
     every: Dict[str, Any] = {"job_timeout": 60, "check_determinism": 0.05, "max_memory": "4GB"}
-    for function, more in [
+    cases: List[Any] = [
         (folkmoot.run, {"checkpoint_every": "5rounds", "trace": True}),
         (folkmoot.sweep, {}),
         (folkmoot.resume, {"checkpoint_every": "5rounds", "allow_changed_code": True}),
         (folkmoot.verify, {}),
-    ]:
+    ]
+    for function, more in cases:
         with pytest.raises(folkmoot.FolkmootError, match="not run"):
             function(str(tmp_path), **every, **more)
         said = " ".join(calls[-1])

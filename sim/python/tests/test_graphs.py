@@ -120,7 +120,9 @@ def test_what_is_left_out_or_changed_is_said_where_it_is_saved(tmp_path: Path) -
 def test_what_is_loaded_is_saved_again(tmp_path: Path) -> None:
     graphs = [pyg(3, edge_index=ENDS, y=numpy.array([0.5]), client=[1]), pyg(2, edge_index=ENDS[:, :1], y=numpy.array([1.0]), client=[0])]
     several = {"ptr": [0, 3, 5], "edge_index": [[0, 3], [1, 4]], "x": scipy.sparse.csr_matrix(numpy.eye(5)), "y": [[1, 0], [0, -1]]}
-    for data, given in [(graphs, {}), (several, {"y_names": ["a", "b"]}), ({"edge_index": ENDS, "y": ["p", "q", "p"]}, {"directed": True})]:
+    words = {"edge_index": ENDS, "y": ["p", "q", "p"], "directed": True}
+    cases: List[Any] = [(graphs, {}), (several, {"y_names": ["a", "b"]}), (words, {})]
+    for data, given in cases:
         first = folkmoot.save(data, tmp_path / "a.npz", **given).read_bytes()
         assert folkmoot.save(folkmoot.load(tmp_path / "a.npz"), tmp_path / "b.npz").read_bytes() == first
     replaced = saved(tmp_path, folkmoot.load(tmp_path / "a.npz"), x=numpy.eye(3))

@@ -82,3 +82,20 @@ def test_a_card_that_names_an_app_runs_this_interpreter(tmp_path: Path, monkeypa
     monkeypatch.setenv("PATH", "/nowhere")
     made = fm.run("own-code/softmax", set={"strategy.protocol.rounds": 1}, out=tmp_path / "r")
     assert made.manifest["finished"]
+
+
+def test_a_seed_of_the_day_and_an_interrupt_end_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = Path(__file__).read_text().partition("\ndef graph()")[0].replace("CARD = ", "_ = ")
+    card = CARD.replace('app: ""', 'app: "own.py"').replace("Karate", "ContextualSbm(n_nodes: 80, n_classes: 2, n_features: 4)")
+    (tmp_path / "card.ron").write_text(card)
+    noise = "+ np.random.default_rng(datetime.date.today().toordinal()).normal(size=w.shape)"
+    for change, words in [
+        (noise, "differ"),
+        ("+ interrupted()", "KeyboardInterrupt, raised by the app(?s:.*)in interrupted"),
+    ]:
+        changed = code.replace('fm.Update({"w": w}', f'fm.Update({{"w": w {change}}}')
+        assert changed != code
+        (tmp_path / "own.py").write_text(changed + "\nimport datetime\ndef interrupted():\n    raise KeyboardInterrupt\n")
+        with pytest.raises(fm.FolkmootError, match=words) as ended:
+            fm.run(tmp_path / "card.ron", out=tmp_path / f"r{len(change)}", check_determinism=1.0, threads=2)
+        assert "worker.py" not in str(ended.value)
