@@ -3,6 +3,9 @@ interruption; and their cost.
 
     python3 tests/flower.py target/release/folkmoot [--kills N] [--cost CLIENTS] [PYTHON ...]
 
+Flower's own `quickstart-numpy` is fetched and runs as it is, in two processes with different hash seeds.
+Without a network, FLOWER_SOURCE names a clone of https://github.com/adap/flower.
+
 Each PYTHON (default: FOLKMOOT_PYTHON, else this one) is an interpreter with NumPy and a version of
 flwr, as `pip install numpy flwr==1.42.0` makes it. One without flwr is named, and not used. The cost
 needs psutil here. Processes of an app have one hash seed, whatever PYTHONHASHSEED is.
@@ -175,6 +178,30 @@ def journey(program, app, python, temp):
     print("  sweep, compare, verify, report, resume and calibrate: as the book says")
 
 
+def fetched(example, temp):
+    """The folder of an example of Flower, or None, which is said."""
+    source = os.environ.get("FLOWER_SOURCE", "https://github.com/adap/flower")
+    clone = ["git", "clone", "-q", "--depth", "1", "--filter=blob:none", "--sparse", source, temp / "flower"]
+    check_out = ["git", "-C", temp / "flower", "sparse-checkout", "set", f"examples/{example}"]
+    for command in (clone, check_out):
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+        if done.returncode:
+            print(f"NOT RUN: {example} of Flower cannot be fetched: {done.stderr.strip()}")
+            return None
+    return temp / "flower" / "examples" / example
+
+
+def unmodified(program, app, python, temp):
+    """An example of Flower in two processes with different hash seeds."""
+    found = []
+    for seed in ("1", "2"):
+        run(program, arguments(app, temp / f"own{seed}"), python, PYTHONHASHSEED=seed)
+        found.append(result(temp / f"own{seed}"))
+    assert found[0] == found[1], f"{app.name}: two processes differ"
+    assert [name for name, _ in found[0][1]] == ["final_model.npz"], found
+    print(f"  {app.name}: {found[0][0][:16]} in two processes, unmodified")
+
+
 # Contents as Flower itself decodes and measures them. Small numbers first: sizes are kept by form.
 CONTENTS = """
 import numpy as np
@@ -284,6 +311,8 @@ def main():
     parser.add_argument("pythons", nargs="*")
     args = parser.parse_intermixed_args()
     program = args.program.resolve()
+    sources = tempfile.TemporaryDirectory()
+    example = fetched("quickstart-numpy", pathlib.Path(sources.name))
     pythons = args.pythons or [os.environ.get("FOLKMOOT_PYTHON", sys.executable)]
     for python in pythons:
         found = subprocess.run(
@@ -298,6 +327,8 @@ def main():
             run(python, ["-c", CONTENTS], python)
             for app in sorted(path.parent for path in APPS.glob("*/pyproject.toml")):
                 same(program, app, python, args.kills, temp)
+            if example:
+                unmodified(program, example, python, temp)
             journey(program, APPS / "messages", python, temp)
             if args.cost:
                 (temp / "cost.ron").write_text(COST)
