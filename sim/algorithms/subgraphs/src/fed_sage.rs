@@ -115,7 +115,6 @@ impl Algorithm for Params {
     }
 
     fn facts(&self, source: &Source<'_>) -> Result<Facts, StrategyError> {
-        Cut::new(source)?;
         Facts::new(self.inputs, self.split, source)?.of_classes(source)
     }
 

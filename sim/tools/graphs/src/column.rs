@@ -12,7 +12,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use crate::DataError;
-use crate::mapped::Section;
+use crate::section::Section;
 
 /// `n` numbers, owned or mapped.
 #[derive(Clone)]

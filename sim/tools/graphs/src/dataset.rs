@@ -16,7 +16,7 @@ pub use class_split::SplitError;
 use crate::features::DenseRows;
 use crate::measures::{degree_stats, isolated_nodes, largest_component};
 use crate::profile::Spread;
-use crate::readers::CLIENT;
+use crate::properties::CLIENT;
 use crate::{DataError, Features, Graph, GraphError, Labels, Properties, Targets, TaskLabels};
 
 /// One or more graphs and their annotations.
@@ -36,7 +36,7 @@ pub struct Dataset {
     /// One class per arc, over all graphs in order, each in the order of [`Graph::arcs`].
     pub edge_labels: Option<Vec<u32>>,
     /// Features of each arc, one row per arc, over all graphs in order, each in the order of
-    /// [`Graph::arcs`]. No algorithm uses them.
+    /// [`Graph::arcs`]. No built-in algorithm uses them.
     pub edge_features: Option<DenseRows>,
     /// The labels of each node, over all graphs in order, for one or more binary tasks; only where
     /// some are missing, else they are `node_labels`.

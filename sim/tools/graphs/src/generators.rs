@@ -19,7 +19,7 @@ use folkmoot_draws::SimRng;
 use folkmoot_parts::{Component, Rules};
 use rand::RngExt;
 
-use crate::datasets::{CatalogueEntry, DataSource, checked};
+use crate::data_source::{CatalogueEntry, DataSource, checked};
 use crate::{DataDirs, DataError, Dataset, Graph, Labels};
 use barabasi_albert::barabasi_albert;
 use erdos_renyi::erdos_renyi;

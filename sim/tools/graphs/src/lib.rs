@@ -25,6 +25,7 @@
 
 mod column;
 mod data_dirs;
+mod data_source;
 mod dataset;
 pub mod datasets;
 mod embeddings;
@@ -33,6 +34,7 @@ mod features;
 mod generators;
 mod graph;
 mod labels;
+mod map;
 pub mod mapped;
 pub mod measures;
 mod pairs;
@@ -41,12 +43,14 @@ mod profile;
 mod properties;
 mod readers;
 mod scaling;
+mod section;
 mod targets;
 mod tasks;
 
 pub use data_dirs::DataDirs;
+pub use data_source::{CatalogueEntry, DataSource, Isolated};
 pub use dataset::{Dataset, SplitError, Splits};
-pub use datasets::{CatalogueEntry, Citation, DataSource, Functions, Invalid, Isolated, MoleculeSet, MusaeSet};
+pub use datasets::{Citation, Functions, Invalid, MoleculeSet, MusaeSet};
 pub use embeddings::Embeddings;
 pub use error::{DataError, GraphError, LabelError};
 pub use features::{DenseRows, Features, SparseRows};

@@ -28,20 +28,17 @@
 //! it; [`verify`] believes nothing, and checks besides that rows ascend and that an undirected
 //! graph has both arcs of each edge.
 
-mod map;
 mod read;
-mod section;
 mod write;
 
 use folkmoot_draws::SimRng;
 use folkmoot_parts::{Rules, component};
 
-use crate::datasets::{CatalogueEntry, DataSource, checked, is_path, stem};
+use crate::data_source::{CatalogueEntry, DataSource, checked, is_path, stem};
 use crate::{DataDirs, DataError, Dataset};
 use read::read_mapped;
 
 pub use read::verify;
-pub(crate) use section::Section;
 pub use write::write;
 
 /// A data set written by `folkmoot data` as one memory-mapped file: only the arcs, features and
@@ -92,8 +89,6 @@ const FIXED: usize = 104;
 const ENTRY: usize = 24;
 /// Sections start at multiples of this, a page's size.
 const ALIGN: usize = 4_096;
-/// What has a digest of its own.
-const BLOCK: usize = 1 << 16;
 
 /// What a section holds. Arrays of several graphs stand one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -205,11 +200,6 @@ struct Description {
 /// The next place where a section may start.
 fn aligned(at: usize) -> Option<usize> {
     at.checked_next_multiple_of(ALIGN)
-}
-
-/// How many digests a section of so many bytes has; zeros after it belong to its last block.
-fn n_blocks(len: usize) -> usize {
-    len.div_ceil(BLOCK)
 }
 
 #[cfg(test)]

@@ -7,6 +7,9 @@
 
 use std::collections::BTreeSet;
 
+/// The property of a node or graph that names its client.
+pub(crate) const CLIENT: &str = "client";
+
 /// The property of each item, graph or node: one value of each facet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Properties {

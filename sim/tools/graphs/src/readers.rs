@@ -29,7 +29,6 @@ mod testing;
 mod text;
 mod tudataset;
 
-pub(crate) use assemble::CLIENT;
 pub(crate) use limits::MAX_NODES;
 pub(crate) use text::{Text, fields};
 

@@ -1,12 +1,12 @@
 use folkmoot_draws::SimRng;
-use folkmoot_parts::Component;
+use folkmoot_parts::{Component, Value};
 use rand::SeedableRng;
 
 use super::*;
-use crate::Graph;
 use crate::measures::degree_stats;
 use crate::partition::Partitioner;
 use crate::readers::test_files::{Folder, real_data};
+use crate::{DataDirs, DataSource, Dataset, Graph};
 
 fn rng() -> SimRng {
     SimRng::seed_from_u64(11)

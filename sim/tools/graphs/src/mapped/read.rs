@@ -5,12 +5,12 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::map::Map;
-use super::section::Section;
-use super::{DIGEST, DIGEST_AT, Description, ENTRY, FIXED, Facets, Kind, MAGIC, MARK, VERSION, aligned, n_blocks};
+use super::{DIGEST, DIGEST_AT, Description, ENTRY, FIXED, Facets, Kind, MAGIC, MARK, VERSION, aligned};
 use crate::column::Column;
 use crate::features::DenseRows;
+use crate::map::Map;
 use crate::readers::MAX_NODES;
+use crate::section::{Section, n_blocks};
 use crate::{DataError, Dataset, Features, Graph, Labels, Properties, SparseRows, Splits, Targets, TaskLabels};
 
 /// Opens a mapped file.

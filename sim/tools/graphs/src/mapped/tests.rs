@@ -9,6 +9,7 @@ use rand::{RngExt, SeedableRng};
 use super::*;
 use crate::column::Column;
 use crate::readers::test_files::Folder;
+use crate::section::BLOCK;
 use crate::{
     DataDirs, DataError, DataSource, Dataset, DenseRows, Features, Graph, GraphBuilder, Labels, Properties, SparseRows,
     Splits, Targets, TaskLabels, datasets,

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
-use super::{ALIGN, BLOCK, DIGEST_AT, Description, ENTRY, FIXED, Kind, MAGIC, MARK, VERSION, aligned, n_blocks};
+use super::{ALIGN, DIGEST_AT, Description, ENTRY, FIXED, Kind, MAGIC, MARK, VERSION, aligned};
+use crate::section::{BLOCK, n_blocks};
 use crate::{Dataset, Features, Graph, Properties, Targets};
 
 /// The bytes of a section, piece by piece.

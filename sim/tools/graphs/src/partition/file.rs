@@ -103,7 +103,7 @@ fn parts(text: &Text, dataset: &Dataset) -> Result<Vec<Vec<u32>>, DataError> {
     let whole = |message: String| Err(DataError::format(&text.path, message));
     if n_lines as usize != n_items {
         return whole(format!(
-            "the file has {n_lines} parts, and the data set has {n_items} {items}"
+            "the file has {n_lines} lines, one for each of the {items}, and the data set has {n_items}"
         ));
     }
     match shards.iter().position(Vec::is_empty) {

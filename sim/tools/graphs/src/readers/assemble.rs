@@ -12,9 +12,6 @@ use crate::features::DenseRows;
 use crate::measures::isolated_nodes;
 use crate::{Cleaned, Dataset, Graph, GraphBuilder, Labels, Properties, Targets, TaskLabels};
 
-/// The property of a node or graph that names its client.
-pub(crate) const CLIENT: &str = "client";
-
 /// What a class, a number or a client belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
@@ -106,9 +103,9 @@ pub(super) fn add_graphs(dataset: &mut Dataset, bounds: &[u32], edges: &Edges) -
     if let Some((_, n_columns)) = edges.features {
         let n_rows = dataset.graphs.iter().map(Graph::n_arcs).sum();
         dataset.edge_features = Some(DenseRows::of_column(features.into(), n_rows, n_columns));
-        dataset
-            .notes
-            .push(format!("edges have {n_columns} features, which no algorithm uses"));
+        dataset.notes.push(format!(
+            "edges have {n_columns} features, which no built-in algorithm uses"
+        ));
     }
     Ok(())
 }

@@ -55,7 +55,7 @@ impl Class {
             return Ok(Some(Class::Number(number as i64)));
         }
         Err(format!(
-            "{number} is a number to predict, not a class; only classes are learned, so write a class for each range of values"
+            "{number} is a number to predict, not a class; numbers are read from the columns `targets` of Tables and from a file of fm.save"
         ))
     }
 

@@ -20,7 +20,7 @@ use super::limits::MAX_NODES;
 use super::notes::{note_cleaned, note_graph, note_unlabelled};
 use super::side;
 use super::text::{Text, fields, shown, whole};
-use crate::datasets::{CatalogueEntry, DataSource, Isolated, are_paths, checked, is_path, own, stem};
+use crate::data_source::{CatalogueEntry, DataSource, Isolated, are_paths, checked, is_path, own, stem};
 use crate::{DataDirs, DataError, Dataset, GraphBuilder, Labels};
 
 /// Text files with one edge per line, and optionally one label per line. Blanks, commas or

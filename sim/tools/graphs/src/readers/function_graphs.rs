@@ -19,7 +19,7 @@ use ndarray::Array2;
 
 use super::format::read_bytes;
 use super::limits::MAX_NODES;
-use crate::datasets::{CatalogueEntry, DataSource, checked};
+use crate::data_source::{CatalogueEntry, DataSource, checked};
 use crate::measures::components;
 use crate::{CountScaling, DataDirs, DataError, Dataset, Features, Graph, Properties, Splits};
 use line::{Function, N_COLUMNS};

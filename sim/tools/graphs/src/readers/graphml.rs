@@ -18,7 +18,7 @@ use quick_xml::events::{BytesStart, Event};
 use super::format::{decoded, read_bytes};
 use super::rows::Table;
 use super::tables::{Columns, of_tables};
-use crate::datasets::{CatalogueEntry, DataSource, Isolated, checked, is_path, own, stem};
+use crate::data_source::{CatalogueEntry, DataSource, Isolated, checked, is_path, own, stem};
 use crate::{DataDirs, DataError, Dataset};
 
 /// A GraphML file with one graph. Data of nodes and edges are columns, as of `Tables`; edge
@@ -126,7 +126,12 @@ fn read_graphml(name: &str, path: &Path, columns: &Columns<'_>) -> Result<Datase
         ));
     }
     let Some(directed) = file.directed else {
-        return Err(DataError::format(path, "there is no <graph> in the file"));
+        let is_gml = path.extension().is_some_and(|ending| ending == "gml");
+        let why = match is_gml {
+            true => "there is no <graph> in the file: GML is another format, which EdgeList reads",
+            false => "there is no <graph> in the file",
+        };
+        return Err(DataError::format(path, why));
     };
     let (nodes, edges) = (
         file.nodes.table(path, &["id"])?,

@@ -7,7 +7,7 @@
 use folkmoot_draws::SimRng;
 use folkmoot_parts::component;
 
-use crate::datasets::{CatalogueEntry, DataSource};
+use crate::data_source::{CatalogueEntry, DataSource};
 use crate::{DataDirs, DataError, Dataset, Graph, Labels};
 
 /// Zachary's karate club, built in: 34 nodes, 78 edges, 2 classes.

@@ -19,7 +19,7 @@ use super::classes::{self, Class};
 use super::format::read_bytes;
 use super::limits::MAX_NODES;
 use super::notes::{note_cleaned, note_graph, note_unlabelled};
-use crate::datasets::{CatalogueEntry, DataSource, checked, cut, is_path, stem};
+use crate::data_source::{CatalogueEntry, DataSource, checked, cut, is_path, stem};
 use crate::{DataDirs, DataError, Dataset, GraphBuilder, Labels};
 use matrix::Matrix;
 

@@ -16,7 +16,7 @@ use super::edge_list::add_labels;
 use super::limits::MAX_NODES;
 use super::side;
 use super::text::{Text, fields};
-use crate::datasets::{CatalogueEntry, DataSource, Isolated, are_paths, checked, is_path, own, stem};
+use crate::data_source::{CatalogueEntry, DataSource, Isolated, are_paths, checked, is_path, own, stem};
 use crate::{DataDirs, DataError, Dataset};
 
 /// A graph file of METIS: counts on the first line, then the neighbours of each node from 1.

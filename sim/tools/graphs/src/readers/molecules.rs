@@ -19,7 +19,7 @@ use super::assemble::{self, Level};
 use super::classes::Class;
 use super::rows::Table;
 use super::text::shown;
-use crate::datasets::{CatalogueEntry, DataSource, checked, is_path, stem};
+use crate::data_source::{CatalogueEntry, DataSource, checked, is_path, stem};
 use crate::{DataDirs, DataError, Dataset, Features, GraphBuilder, SparseRows, Splits};
 
 use features::{N_FEATURES, STRUCTURAL};

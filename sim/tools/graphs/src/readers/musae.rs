@@ -14,7 +14,7 @@ use folkmoot_parts::component;
 use super::format::read_bytes;
 use super::notes::note_cleaned;
 use super::rows::{Row, Table};
-use crate::datasets::{CatalogueEntry, DataSource, cut};
+use crate::data_source::{CatalogueEntry, DataSource, cut};
 use crate::{DataDirs, DataError, Dataset, Features, GraphBuilder, Labels, SparseRows};
 
 /// Social networks of web pages or users with bag-of-words features, from `musae/`.

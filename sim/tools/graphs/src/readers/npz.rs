@@ -24,7 +24,7 @@ use super::classes::{self, Class};
 use super::format::read_bytes;
 use super::limits::MAX_NODES;
 use super::notes::{note_cleaned, note_graph, note_unlabelled};
-use crate::datasets::{CatalogueEntry, DataSource, Isolated, checked, is_path, own, stem};
+use crate::data_source::{CatalogueEntry, DataSource, Isolated, checked, is_path, own, stem};
 use crate::{DataDirs, DataError, Dataset, Features, GraphBuilder, Labels, SparseRows, Splits};
 use members::{EntryRows, LIMITS, Members, Sparse, node_mask, open, open_listed, unwrapped};
 

@@ -16,7 +16,7 @@ use super::assemble::{self, Edges, Level};
 use super::classes::{Class, is_missing};
 use super::limits::MAX_NODES;
 use super::text::{Rows, Text, fields};
-use crate::datasets::{CatalogueEntry, DataSource, Isolated, checked, is_path, own, stem};
+use crate::data_source::{CatalogueEntry, DataSource, Isolated, checked, is_path, own, stem};
 use crate::{DataDirs, DataError, Dataset, Features, Splits};
 
 /// A folder of the Open Graph Benchmark with `raw/` and `split/`: node or graph level, one type

@@ -4,7 +4,7 @@ use folkmoot_draws::SimRng;
 use folkmoot_parts::component;
 
 use super::npz::read_npz;
-use crate::datasets::{CatalogueEntry, DataSource, cut, stem};
+use crate::data_source::{CatalogueEntry, DataSource, cut, stem};
 use crate::{DataDirs, DataError, Dataset};
 
 /// A citation graph with bag-of-words features and the public split, from `planetoid/NAME.npz`.

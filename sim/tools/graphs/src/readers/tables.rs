@@ -10,11 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ndarray::Array2;
 
-use super::assemble::{self, CLIENT, Edges, Level};
+use super::assemble::{self, Edges, Level};
 use super::classes::{Class, is_missing};
 use super::limits::MAX_NODES;
 use super::rows::{Row, Table};
 use super::text::shown;
+use crate::properties::CLIENT;
 use crate::{DataError, Dataset, Features, Splits};
 
 pub use settings::Tables;
@@ -304,6 +305,9 @@ struct Meant {
     split: Option<usize>,
     /// Names and columns.
     properties: Vec<(String, usize)>,
+    /// Columns that are not read since a number is missing.
+    lacking: Vec<usize>,
+    /// Other columns that are not read.
     others: Vec<usize>,
 }
 
@@ -356,9 +360,12 @@ impl Meant {
             })
             .collect();
         let is_feature = |column: &usize| features.iter().any(|(feature, _)| feature == column);
-        let others = (0..table.n_columns()).filter(|column| !is_taken(column) && !is_feature(column));
+        let left = (0..table.n_columns()).filter(|column| !is_taken(column) && !is_feature(column));
+        let lacks = |column: &usize| lacking.contains(column) && !words.contains_key(column);
+        let (lacking, others) = left.partition(lacks);
         Ok(Meant {
-            others: others.collect(),
+            lacking,
+            others,
             label,
             labels,
             targets,
@@ -449,6 +456,8 @@ impl Meant {
         assemble::add_properties(dataset, Level::Nodes, &properties).map_err(wrong)?;
         let way = "`features` names those to keep, words as columns of 0 and 1";
         note_others(dataset, table, "nodes", &self.others, way);
+        let way = "values are missing, which features may not lack: fill them in";
+        note_others(dataset, table, "nodes", &self.lacking, way);
         Ok(())
     }
 }

@@ -19,7 +19,7 @@ use super::assemble::{self, Level};
 use super::classes::{self, Class};
 use super::notes::note_cleaned;
 use super::text::{Text, shown};
-use crate::datasets::{CatalogueEntry, DataSource, checked};
+use crate::data_source::{CatalogueEntry, DataSource, checked};
 use crate::{Cleaned, DataDirs, DataError, Dataset, Features, Graph, GraphBuilder, Labels};
 
 const GET_TU: &str = "help: folkmoot data fetch NAME\n  or unpack the set's zip file of the TUDataset collection, so that `NAME_A.txt` \

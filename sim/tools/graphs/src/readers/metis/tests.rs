@@ -58,7 +58,7 @@ fn labels_features_and_split_count_nodes_from_1_and_a_partition_lists_their_part
     assert!(
         divide("0\n0\n")
             .unwrap_err()
-            .contains("the file has 2 parts, and the data set has 3 nodes")
+            .contains("the file has 2 lines, one for each of the nodes, and the data set has 3")
     );
     assert!(divide("0\n0\n2\n").unwrap_err().contains("part 1 has no item"));
     assert!(

@@ -28,7 +28,8 @@ use folkmoot_metrics::npy::{Array, Values};
 
 use super::members::{Members, Sparse};
 use super::{matrix, sorted};
-use crate::readers::assemble::{self, CLIENT, Edges, Level};
+use crate::properties::CLIENT;
+use crate::readers::assemble::{self, Edges, Level};
 use crate::readers::classes::Class;
 use crate::readers::limits::MAX_NODES;
 use crate::{Dataset, Features, SparseRows, Splits};

@@ -4,7 +4,7 @@ use folkmoot_draws::SimRng;
 use folkmoot_parts::{Rules, component};
 
 use super::{Columns, Table, of_tables};
-use crate::datasets::{CatalogueEntry, DataSource, Isolated, are_paths, checked, is_path, own, stem};
+use crate::data_source::{CatalogueEntry, DataSource, Isolated, are_paths, checked, is_path, own, stem};
 use crate::{DataDirs, DataError, Dataset};
 
 /// Tables of nodes and edges: CSV, TSV or semicolon-separated files with a header. Ids may be

@@ -114,7 +114,7 @@ fn one_graph_has_all_that_its_members_say() {
     let expected = [
         "2 edges were listed in one direction only and were made symmetric",
         "1 self loops were dropped",
-        "edges have 2 features, which no algorithm uses",
+        "edges have 2 features, which no built-in algorithm uses",
         "1 nodes have no label",
         "node labels blue, red became classes 0 to 1",
     ];

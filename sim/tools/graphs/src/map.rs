@@ -8,7 +8,7 @@ use memmap2::Mmap;
 use crate::DataError;
 
 /// A file that is mapped into memory, for reading.
-pub(super) struct Map {
+pub(crate) struct Map {
     path: PathBuf,
     map: Mmap,
 }
@@ -20,7 +20,7 @@ impl Map {
     /// [`DataError::Read`] if the system does not let it be read, [`DataError::Format`] if it is a
     /// folder or the like.
     #[allow(unsafe_code, reason = "what a file holds may change under whoever maps it")]
-    pub(super) fn open(path: &Path) -> Result<Map, DataError> {
+    pub(crate) fn open(path: &Path) -> Result<Map, DataError> {
         let failed = |source| DataError::Read {
             path: path.to_path_buf(),
             source,
@@ -41,13 +41,13 @@ impl Map {
         })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The whole file, from the start of a page.
     #[inline]
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.map
     }
 }

@@ -6,9 +6,16 @@ use std::sync::{Arc, OnceLock};
 
 use bytemuck::Pod;
 
-use super::map::Map;
-use super::{BLOCK, n_blocks};
 use crate::DataError;
+use crate::map::Map;
+
+/// What has a digest of its own.
+pub(crate) const BLOCK: usize = 1 << 16;
+
+/// How many digests a section of so many bytes has; zeros after it belong to its last block.
+pub(crate) fn n_blocks(len: usize) -> usize {
+    len.div_ceil(BLOCK)
+}
 
 // What is known of a block. Whoever finds it unread checks it, and several at a time come to the
 // same answer.
@@ -34,7 +41,7 @@ pub(crate) struct Section {
 
 impl Section {
     /// A section whose place in the file and number of digests hold.
-    pub(super) fn new(map: &Arc<Map>, place: Range<usize>, end: usize, digests: Vec<blake3::Hash>) -> Section {
+    pub(crate) fn new(map: &Arc<Map>, place: Range<usize>, end: usize, digests: Vec<blake3::Hash>) -> Section {
         let states = (0..n_blocks(place.len())).map(|_| AtomicU8::new(UNREAD)).collect();
         Section {
             map: Arc::clone(map),
@@ -49,7 +56,7 @@ impl Section {
 
     /// The same, holding ids: those from a place on below a number, by ascending places, the first
     /// of which is 0.
-    pub(super) fn below(self, below: Vec<(usize, u32)>) -> Section {
+    pub(crate) fn below(self, below: Vec<(usize, u32)>) -> Section {
         Section { below, ..self }
     }
 
@@ -85,7 +92,7 @@ impl Section {
     }
 
     /// All bytes.
-    pub(super) fn whole(&self) -> Result<&[u8], DataError> {
+    pub(crate) fn whole(&self) -> Result<&[u8], DataError> {
         let damage = || self.damage().expect("what cannot be read is damaged");
         self.read(0..self.len()).ok_or_else(damage)
     }
