@@ -41,6 +41,11 @@ impl<'s, 'a, R: Trainer> Task<'s, 'a, R> {
         self.cx.round()
     }
 
+    /// When the client got to it, in virtual time.
+    pub fn now(&self) -> SimTime {
+        self.cx.now()
+    }
+
     /// The stream of this client's training in this round.
     pub fn rng(&self) -> SimRng {
         self.cx.round_rng(LOCAL)

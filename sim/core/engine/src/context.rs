@@ -2,7 +2,7 @@
 
 use crate::event::{Content, Entry};
 use crate::fault::{Fault, StrategyError};
-use crate::job::JobContext;
+use crate::job::{Asked, JobContext};
 use crate::part_state::{Account, Core, next_seq};
 use crate::privacy::Spent;
 use crate::queue::EventKey;
@@ -67,8 +67,13 @@ impl<S: Strategy> Handling<'_, S> {
                     span,
                 });
             }
-            let asked_by = (self.me, round, self.account.handled);
-            let job = JobContext::new(self.env.ground.streams, self.env.world.noise, asked_by);
+            let asked = Asked {
+                by: self.me,
+                round,
+                counter: self.account.handled,
+                at: self.now,
+            };
+            let job = JobContext::new(self.env.ground.streams, self.env.world.noise, asked);
             let key = EventKey::new(due, self.me.index(), seq);
             self.core.schedule_job(self.env, key, self.me, round, (work, job));
         }

@@ -15,6 +15,7 @@
 mod context;
 mod shared;
 
+pub(crate) use self::context::Asked;
 pub use self::context::JobContext;
 use self::shared::Shared;
 use crate::run_context::Ground;

@@ -1,8 +1,18 @@
 //! What a job may touch.
 
 use folkmoot_draws::{Purpose, SimRng, Streams};
-use folkmoot_metrics::{ClientId, Party, Round};
+use folkmoot_metrics::{ClientId, Party, Round, SimTime};
 use folkmoot_privacy::NoiseForm;
+use serde::{Deserialize, Serialize};
+
+/// Who asked for a job, in which round, at which event of its own, and when.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Asked {
+    pub(crate) by: Party,
+    pub(crate) round: Round,
+    pub(crate) counter: u64,
+    pub(crate) at: SimTime,
+}
 
 /// All that a job may touch besides its work and its client's shard: randomness, named by who
 /// asked for the work and when.
@@ -10,30 +20,21 @@ use folkmoot_privacy::NoiseForm;
 pub struct JobContext {
     streams: Streams,
     noise: NoiseForm,
-    me: Party,
-    round: Round,
-    counter: u64,
+    asked: Asked,
 }
 
 impl JobContext {
-    /// For the work that a party asked for in a round, at its event of that number.
-    pub(crate) fn new(streams: Streams, noise: NoiseForm, (me, round, counter): (Party, Round, u64)) -> Self {
-        JobContext {
-            streams,
-            noise,
-            me,
-            round,
-            counter,
-        }
+    /// For the work that was asked for.
+    pub(crate) fn new(streams: Streams, noise: NoiseForm, asked: Asked) -> Self {
+        JobContext { streams, noise, asked }
     }
 
-    /// Who asked for the work, in which round and at which event of its own.
-    pub(crate) fn asked_by(&self) -> (Party, Round, u64) {
-        (self.me, self.round, self.counter)
+    pub(crate) fn asked(&self) -> Asked {
+        self.asked
     }
 
     pub(crate) fn me(&self) -> Party {
-        self.me
+        self.asked.by
     }
 
     /// The form of Laplace and Gaussian noise in this run.
@@ -43,17 +44,23 @@ impl JobContext {
 
     /// The round that the work counts for.
     pub fn round(&self) -> Round {
-        self.round
+        self.asked.round
+    }
+
+    /// When the work was asked for.
+    pub fn now(&self) -> SimTime {
+        self.asked.at
     }
 
     /// The stream for `purpose` of the event that asked for the work.
     pub fn rng(&self, purpose: Purpose) -> SimRng {
-        self.streams.counted(purpose, self.me, self.round, self.counter)
+        let Asked { by, round, counter, .. } = self.asked;
+        self.streams.counted(purpose, by, round, counter)
     }
 
     /// The stream for `purpose` of this party in this round, whatever came before in it.
     pub fn round_rng(&self, purpose: Purpose) -> SimRng {
-        self.streams.party(purpose, self.me, self.round)
+        self.streams.party(purpose, self.asked.by, self.asked.round)
     }
 
     /// The stream for `purpose` of one item of the data: the same in every round and at every
@@ -67,9 +74,12 @@ impl JobContext {
         JobContext {
             streams: Streams::new(seed),
             noise: NoiseForm::Discrete,
-            me: Party::Client(me),
-            round,
-            counter: 0,
+            asked: Asked {
+                by: Party::Client(me),
+                round,
+                counter: 0,
+                at: SimTime(0),
+            },
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Events as bytes: in checkpoints, and between ranks.
 
 use crate::event::{Content, Entry, Envelope};
-use crate::job::{Job, JobContext};
+use crate::job::{Asked, Job, JobContext};
 use crate::queue::EventKey;
 use crate::run_context::Env;
 use crate::strategy::{Letter, Strategy, TimerId};
@@ -33,7 +33,7 @@ enum Carried<W> {
     },
     Done {
         work: W,
-        asked_by: (Party, Round, u64),
+        asked: Asked,
     },
     Timer(TimerId),
     Undelivered {
@@ -98,7 +98,7 @@ fn carried<S: Strategy>(entry: &Entry<S>) -> Carried<&S::Work> {
             let (work, cx) = job.work();
             Carried::Done {
                 work,
-                asked_by: cx.asked_by(),
+                asked: cx.asked(),
             }
         }
         Content::Timer(id) => Carried::Timer(*id),
@@ -147,9 +147,9 @@ impl Event<'_> {
                 note,
                 letter: read_letter(&letter)?,
             }),
-            Carried::Done { work, asked_by } => Content::Done(Job::Kept((
+            Carried::Done { work, asked } => Content::Done(Job::Kept((
                 work,
-                JobContext::new(env.ground.streams, env.world.noise, asked_by),
+                JobContext::new(env.ground.streams, env.world.noise, asked),
             ))),
             Carried::Timer(id) => Content::Timer(id),
             Carried::GivenUp => Content::GivenUp,
