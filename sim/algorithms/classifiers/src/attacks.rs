@@ -36,7 +36,7 @@ mod tests;
 #[cfg(test)]
 mod update_tests;
 
-pub use answers::{Answers, Inverted, Item as AnsweredItem, Reads};
+pub use answers::{Answers, Inverted, Item as AnsweredItem, Reads, Retrain};
 pub use client_linking::ClientLinking;
 pub(crate) use evaluator::doubt;
 pub use evaluator::{RoundVictim, Victim, n_rounds, share, watch};
@@ -80,7 +80,13 @@ pub trait Attack: Send + Sync {
 
     /// Attacks such a training by its answers, and writes down the same numbers. Only asked for
     /// what [`reads`](Self::reads) names. Default: nothing is written down.
-    fn attack_answers(&self, _answers: &Answers<'_>, _sheet: &mut Sheet) {}
+    ///
+    /// # Errors
+    ///
+    /// When a shadow model cannot be trained.
+    fn attack_answers(&self, _answers: &Answers<'_>, _sheet: &mut Sheet) -> Result<(), StrategyError> {
+        Ok(())
+    }
 
     /// Whether it has anything to ask of such a network and data. Default: yes.
     ///

@@ -5,7 +5,7 @@
 //! are no part of its fingerprint.
 
 use crate::attacks::Models;
-use crate::classifier::{Classifier, Held, Parts, Task};
+use crate::classifier::{Classifier, Held, Parts, Query, Task};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::Partition;
 use folkmoot_learning::Layout;
@@ -45,7 +45,7 @@ impl From<Option<Models>> for Left {
 const PARTS: [&str; 3] = ["train", "validation", "test"];
 
 /// Writes down who holds what, and what for.
-pub(crate) fn assignment(partition: &Partition, divided: &[Parts], sheet: &mut Sheet) {
+pub fn assignment(partition: &Partition, divided: &[Parts], sheet: &mut Sheet) {
     let mut table = ASSIGNMENT.header(&[]);
     for (client, parts) in divided.iter().enumerate() {
         let mut items: Vec<u32> = partition.shard(client).to_vec();
@@ -66,7 +66,7 @@ fn part_of(parts: &Parts, item: u32) -> &'static str {
 }
 
 /// Writes the models down, as their numbers lie in messages.
-pub(crate) fn models(left: &Left, layout: &Layout, sheet: &mut Sheet) {
+pub fn models(left: &Left, layout: &Layout, sheet: &mut Sheet) {
     if let Some(model) = &left.server {
         sheet.artifact(MODEL, npy_f32(model, &[model.len()]));
     }
@@ -90,51 +90,70 @@ pub(crate) fn predictions<'m>(
     (partition, divided): (&Partition, &[Parts]),
     sheet: &mut Sheet,
 ) {
-    let is_of_classes = classifier.task() == Task::Classes;
+    let n_clients = known.shards().len();
     let mut write = |tables: [ArtifactTable; 2], model: &(dyn Fn(usize) -> &'m [f32] + Sync)| {
-        let of_client = |client: usize| -> String {
+        let of_client = |client: usize| -> Vec<Query> {
             let (shard, items) = (&known.shards()[client], partition.shard(client));
-            let mut lines = String::new();
-            for asked in classifier.asked(shard, items, model(client)) {
-                let part = part_of(&divided[client], asked.item);
-                if !is_of_classes {
-                    for (output, (truth, answer)) in asked.truth.iter().zip(&asked.logits).enumerate() {
-                        let truth = if truth.is_nan() {
-                            String::new()
-                        } else {
-                            truth.to_string()
-                        };
-                        let answer = match classifier.task() {
-                            Task::Labels => sigmoid(*answer),
-                            Task::Classes | Task::Numbers => *answer,
-                        };
-                        let _ = writeln!(lines, "{},{client},{part},{output},{truth},{answer}", asked.item);
-                    }
-                    continue;
-                }
-                let (label, predicted) = (asked.class, largest(&asked.logits));
-                let _ = write!(lines, "{},{client},{part},{label},{predicted}", asked.item);
-                for share in softmax(&asked.logits) {
-                    let _ = write!(lines, ",{share}");
-                }
-                lines.push('\n');
-            }
-            lines
+            classifier.asked(shard, items, model(client))
         };
-        let [of_classes, of_outputs] = tables;
-        let classes = (0..classifier.network().n_classes()).map(|class| format!("probability_{class}"));
-        let (table, more) = match is_of_classes {
-            true => (of_classes, classes.collect()),
-            false => (of_outputs, Vec::new()),
-        };
-        let lines: Vec<String> = (0..known.shards().len()).into_par_iter().map(of_client).collect();
-        sheet.artifact(table.file, (table.header(&more) + &lines.concat()).into_bytes());
+        let answers: Vec<Vec<Query>> = (0..n_clients).into_par_iter().map(of_client).collect();
+        let outputs = (classifier.task(), classifier.network().n_classes());
+        write_answers(tables, outputs, (divided, &answers), sheet);
     };
     if let Some(model) = &left.server {
-        write([PREDICTIONS, OUTPUTS], &|_| model);
+        write(SERVER_TABLES, &|_| model);
     }
     if let Some(own) = &left.own {
         write([OWN_PREDICTIONS, OWN_OUTPUTS], &|client| &own[client]);
+    }
+}
+
+/// The tables of the server's answers: of classes, and of labels or numbers.
+pub const SERVER_TABLES: [ArtifactTable; 2] = [PREDICTIONS, OUTPUTS];
+
+/// Writes down the answers to each client's items.
+pub fn write_answers(
+    [of_classes, of_outputs]: [ArtifactTable; 2],
+    (task, n_classes): (Task, usize),
+    (divided, answers): (&[Parts], &[Vec<Query>]),
+    sheet: &mut Sheet,
+) {
+    let classes = (0..n_classes).map(|class| format!("probability_{class}"));
+    let (table, more) = match task {
+        Task::Classes => (of_classes, classes.collect()),
+        Task::Labels | Task::Numbers => (of_outputs, Vec::new()),
+    };
+    let mut text = table.header(&more);
+    for (client, asked) in answers.iter().enumerate() {
+        for query in asked {
+            write_answer(task, (client, part_of(&divided[client], query.item)), query, &mut text);
+        }
+    }
+    sheet.artifact(table.file, text.into_bytes());
+}
+
+/// The lines of one item.
+fn write_answer(task: Task, (client, part): (usize, &str), query: &Query, text: &mut String) {
+    let item = query.item;
+    if task == Task::Classes {
+        let (label, predicted) = (query.class, largest(&query.logits));
+        let _ = write!(text, "{item},{client},{part},{label},{predicted}");
+        for share in softmax(&query.logits) {
+            let _ = write!(text, ",{share}");
+        }
+        text.push('\n');
+        return;
+    }
+    for (output, (truth, answer)) in query.truth.iter().zip(&query.logits).enumerate() {
+        let truth = match truth.is_nan() {
+            true => String::new(),
+            false => truth.to_string(),
+        };
+        let answer = match task {
+            Task::Labels => sigmoid(*answer),
+            Task::Classes | Task::Numbers => *answer,
+        };
+        let _ = writeln!(text, "{item},{client},{part},{output},{truth},{answer}");
     }
 }
 

@@ -1,6 +1,8 @@
 //! Answers of a training that trains no network of this crate, such as a user's own in Python.
 
+use crate::classifier::Parts;
 use folkmoot_engine::prelude::*;
+use folkmoot_rounds::Seen;
 
 /// The parts of such a training that an attack reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,14 +11,30 @@ pub enum Reads {
     Network,
     /// Logits of items.
     Predictions,
+    /// Logits of items by models that the same training makes of other training items.
+    Shadows,
+    /// Updates as the server reads them.
+    Updates,
     /// Gradients of single items.
     Gradients,
 }
 
+/// The same training on other training items, of each client its own, under another seed: logits of
+/// [`Answers::items`] by what it comes to.
+pub type Retrain<'a> = dyn Fn(&[Parts], u64) -> Result<Vec<Vec<f64>>, StrategyError> + Sync + 'a;
+
 /// Answers of a training to an attacker.
 pub struct Answers<'a> {
-    /// All labelled items.
+    /// All labelled items, clients ascending.
     pub items: &'a [Item],
+    /// The labelled items of each client by part.
+    pub divided: &'a [Parts],
+    /// The streams of the run.
+    pub streams: Streams,
+    /// Updates of the last rounds, the oldest first: of as many as some attack asks for.
+    pub seen: &'a [Seen],
+    /// Trains shadow models.
+    pub retrain: &'a Retrain<'a>,
     /// Logits of each item by the last model; empty where no attack reads them.
     pub last: &'a [Vec<f64>],
     /// The same by a model that is not trained.
@@ -32,6 +50,9 @@ pub struct Answers<'a> {
 /// An item that an attacker asks about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
+    pub client: u32,
+    /// Its id in the data set.
+    pub item: u32,
     pub class: u32,
     /// Whether it is a training item.
     pub trains: bool,

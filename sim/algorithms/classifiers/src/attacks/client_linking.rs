@@ -1,7 +1,7 @@
 //! Updates of one client, from round to round.
 
 use super::numbers::{Guesses, count};
-use super::{Attack, Target};
+use super::{Answers, Attack, Reads, Target};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::component;
 use folkmoot_rounds::Seen;
@@ -46,10 +46,25 @@ impl Attack for ClientLinking {
     }
 
     fn attack(&self, target: &Target<'_>, sheet: &mut Sheet) -> Result<(), StrategyError> {
-        let first = target.seen.len().saturating_sub(self.rounds as usize);
-        let rounds: Vec<Vec<Named>> = target.seen[first..].iter().map(named).collect();
-        write(&rounds, sheet);
+        self.link(target.seen, sheet);
         Ok(())
+    }
+
+    fn reads(&self) -> Reads {
+        Reads::Updates
+    }
+
+    fn attack_answers(&self, answers: &Answers<'_>, sheet: &mut Sheet) -> Result<(), StrategyError> {
+        self.link(answers.seen, sheet);
+        Ok(())
+    }
+}
+
+impl ClientLinking {
+    fn link(&self, seen: &[Seen], sheet: &mut Sheet) {
+        let first = seen.len().saturating_sub(self.rounds as usize);
+        let rounds: Vec<Vec<Named>> = seen[first..].iter().map(named).collect();
+        write(&rounds, sheet);
     }
 }
 

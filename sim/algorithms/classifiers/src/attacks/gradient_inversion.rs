@@ -53,7 +53,7 @@ impl Attack for GradientInversion {
         Reads::Gradients
     }
 
-    fn attack_answers(&self, answers: &Answers<'_>, sheet: &mut Sheet) {
+    fn attack_answers(&self, answers: &Answers<'_>, sheet: &mut Sheet) -> Result<(), StrategyError> {
         let layer = LastLayer {
             weights: 0..answers.n_inputs * answers.n_classes,
             biases: answers.n_inputs * answers.n_classes..(answers.n_inputs + 1) * answers.n_classes,
@@ -72,6 +72,7 @@ impl Attack for GradientInversion {
             true => nothing(sheet),
             false => write(&asked, layer.n_out, sheet),
         }
+        Ok(())
     }
 
     fn suits(&self, classifier: &Classifier, _: &Facts) -> Result<(), StrategyError> {

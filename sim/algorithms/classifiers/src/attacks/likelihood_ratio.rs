@@ -2,7 +2,7 @@
 
 use super::loss_threshold::log_sum_exp;
 use super::numbers::{Guesses, count};
-use super::{Attack, PoolItem, Target};
+use super::{AnsweredItem as Item, Answers, Attack, PoolItem, Reads, Target};
 use crate::classifier::{Parts, Query};
 use folkmoot_draws::{Rng, shuffle};
 use folkmoot_engine::prelude::*;
@@ -64,19 +64,52 @@ const LEAST: f64 = 1e-30;
 impl Attack for LikelihoodRatio {
     fn attack(&self, target: &Target<'_>, sheet: &mut Sheet) -> Result<(), StrategyError> {
         let pool = target.pool();
+        let signals = |asked: Vec<Query>| -> Vec<f64> {
+            let of_item = |(asked, item): (&Query, &PoolItem)| signal(&asked.logits, item.class);
+            asked.iter().zip(&pool).map(of_item).collect()
+        };
+        let shadow = |halved: &[Parts], seed: u64| {
+            let source = target.data.source();
+            let held = target.classifier.share_divided(target.data.split, halved, &source)?;
+            let answering = (target.train)(&held, &source, seed)?;
+            let trained = halved.iter().enumerate().flat_map(|(client, [train, _, other])| {
+                let mut all: Vec<(u32, bool)> = train.iter().map(|item| (*item, true)).collect();
+                all.extend(other.iter().map(|item| (*item, false)));
+                all.retain(|(item, _)| target.is_asked(client, *item));
+                all.sort_unstable();
+                all.into_iter().map(|(_, trained)| trained)
+            });
+            Ok(Shadow {
+                trained: trained.collect(),
+                signals: signals(target.queries(&answering)),
+            })
+        };
         let is_member: Vec<bool> = pool.iter().map(|item| item.trains).collect();
-        count("lira_others", &is_member, sheet);
-        let shadows = self.shadows(target, &pool)?;
-        let signals = target.queries(target.last);
-        let signals: Vec<f64> = signals.iter().zip(&pool).map(signal).collect();
-        self.write(&signals, &shadows, &is_member, None, sheet);
-        self.write(
-            &shadows[0].signals,
-            &shadows[2..],
-            &is_member,
-            Some("other_model"),
-            sheet,
-        );
+        let shadows = self.shadows(&target.data.divided, target.data.streams, shadow)?;
+        self.compare(&is_member, &signals(target.queries(target.last)), &shadows, sheet);
+        Ok(())
+    }
+
+    fn reads(&self) -> Reads {
+        Reads::Shadows
+    }
+
+    fn attack_answers(&self, answers: &Answers<'_>, sheet: &mut Sheet) -> Result<(), StrategyError> {
+        let signals = |logits: &[Vec<f64>]| -> Vec<f64> {
+            let items = answers.items.iter().zip(logits);
+            items.map(|(item, logits)| signal(logits, item.class)).collect()
+        };
+        let shadow = |halved: &[Parts], seed: u64| {
+            let logits = (answers.retrain)(halved, seed)?;
+            let trains = |item: &Item| halved[item.client as usize][0].binary_search(&item.item).is_ok();
+            Ok(Shadow {
+                trained: answers.items.iter().map(trains).collect(),
+                signals: signals(&logits),
+            })
+        };
+        let is_member: Vec<bool> = answers.items.iter().map(|item| item.trains).collect();
+        let shadows = self.shadows(answers.divided, answers.streams, shadow)?;
+        self.compare(&is_member, &signals(answers.last), &shadows, sheet);
         Ok(())
     }
 }
@@ -88,39 +121,28 @@ pub(super) struct Shadow {
 }
 
 impl LikelihoodRatio {
-    fn shadows(&self, target: &Target<'_>, pool: &[PoolItem]) -> Result<Vec<Shadow>, StrategyError> {
+    /// Pairs of shadow models, each of one half of the items of `divided` and of the other.
+    fn shadows(
+        &self,
+        divided: &[Parts],
+        streams: Streams,
+        train: impl Fn(&[Parts], u64) -> Result<Shadow, StrategyError> + Sync,
+    ) -> Result<Vec<Shadow>, StrategyError> {
         let one = |number: u32| {
-            let stream = |purpose, number: u32| {
-                target
-                    .data
-                    .streams
-                    .counted(purpose, Party::Server, Round(0), u64::from(number))
-            };
+            let stream = |purpose, number: u32| streams.counted(purpose, Party::Server, Round(0), u64::from(number));
             let mut rng = stream(HALVES, number / 2);
-            let halved: Vec<Parts> = target
-                .data
-                .divided
-                .iter()
-                .map(|parts| halved(parts, number % 2 == 1, &mut rng))
-                .collect();
-            let source = target.data.source();
-            let held = target.classifier.share_divided(target.data.split, &halved, &source)?;
-            let answering = (target.train)(&held, &source, stream(SEEDS, number).next_u64())?;
-            let trained = halved.iter().enumerate().flat_map(|(client, [train, _, other])| {
-                let mut all: Vec<(u32, bool)> = train.iter().map(|item| (*item, true)).collect();
-                all.extend(other.iter().map(|item| (*item, false)));
-                all.retain(|(item, _)| target.is_asked(client, *item));
-                all.sort_unstable();
-                all.into_iter().map(|(_, trained)| trained)
-            });
-            let asked = target.queries(&answering);
-            Ok(Shadow {
-                trained: trained.collect(),
-                signals: asked.iter().zip(pool).map(signal).collect(),
-            })
+            let halved = divided.iter().map(|parts| halved(parts, number % 2 == 1, &mut rng));
+            train(&halved.collect::<Vec<Parts>>(), stream(SEEDS, number).next_u64())
         };
         let shadows: Vec<Result<Shadow, StrategyError>> = (0..2 * self.pairs).into_par_iter().map(one).collect();
         shadows.into_iter().collect()
+    }
+
+    fn compare(&self, is_member: &[bool], signals: &[f64], shadows: &[Shadow], sheet: &mut Sheet) {
+        count("lira_others", is_member, sheet);
+        self.write(signals, shadows, is_member, None, sheet);
+        let other = &shadows[0].signals;
+        self.write(other, &shadows[2..], is_member, Some("other_model"), sheet);
     }
 
     fn write(&self, signals: &[f64], shadows: &[Shadow], is_member: &[bool], label: Option<&str>, sheet: &mut Sheet) {
@@ -151,10 +173,9 @@ fn halved(parts: &Parts, second: bool, rng: &mut SimRng) -> Parts {
 }
 
 /// The odds of the item's class.
-fn signal((asked, item): (&Query, &PoolItem)) -> f64 {
-    let class = item.class as usize;
-    let others = asked.logits.iter().enumerate().filter(|(c, _)| *c != class);
-    asked.logits[class] - log_sum_exp(others.map(|(_, x)| *x))
+fn signal(logits: &[f64], class: u32) -> f64 {
+    let others = logits.iter().enumerate().filter(|(c, _)| *c != class as usize);
+    logits[class as usize] - log_sum_exp(others.map(|(_, x)| *x))
 }
 
 /// Online and offline scores of signals, given shadows of which each item is in some and not in

@@ -44,13 +44,14 @@ impl Attack for LossThreshold {
         Reads::Predictions
     }
 
-    fn attack_answers(&self, answers: &Answers<'_>, sheet: &mut Sheet) {
+    fn attack_answers(&self, answers: &Answers<'_>, sheet: &mut Sheet) -> Result<(), StrategyError> {
         let is_member: Vec<bool> = answers.items.iter().map(|item| item.trains).collect();
         let of = |logits: &[Vec<f64>]| -> Vec<f64> {
             let items = answers.items.iter().zip(logits);
             items.map(|(item, logits)| score(logits, item.class)).collect()
         };
         write(&is_member, [of(answers.last), of(answers.first)], sheet);
+        Ok(())
     }
 }
 

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 /// The items of one client that train, validate and test, each ascending.
-pub(crate) type Parts = [Vec<u32>; 3];
+pub type Parts = [Vec<u32>; 3];
 
 /// A labelled item, and the answer of a model to it.
 pub struct Query {

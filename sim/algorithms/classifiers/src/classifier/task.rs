@@ -52,7 +52,7 @@ impl Task {
     }
 
     /// Outputs of a network: classes, labels or numbers.
-    pub(super) fn n_outputs(self, dataset: &Dataset) -> usize {
+    pub fn n_outputs(self, dataset: &Dataset) -> usize {
         match self {
             Task::Classes => dataset.n_classes,
             Task::Labels => tasks(dataset).map_or(dataset.n_classes, TaskLabels::n_tasks),
