@@ -66,9 +66,11 @@ fn every_table_that_a_run_leaves_is_known_by_its_columns() {
         ]
         .map(str::to_owned),
     );
-    // What clients in Python say of their training.
-    if known.iter().any(|(of, _)| of == "artifacts/client_metrics.csv") {
-        rest.insert("artifacts/client_metrics.csv".to_owned());
+    // Scores of clients where labels or numbers are learned, and what own code in Python leaves.
+    for of in ["artifacts/client_metrics.csv", "artifacts/jobs.csv"] {
+        if known.iter().any(|(known, _)| known == of) {
+            rest.insert(of.to_owned());
+        }
     }
     let unseen = known
         .iter()

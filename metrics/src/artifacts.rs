@@ -65,6 +65,16 @@ pub const CLIENT_METRICS: ArtifactTable = ArtifactTable {
         column("items", WHOLE, "Items of the client in that split."),
     ],
 };
+/// The trainings of a user's own program, each with a digest of its update, so that
+/// `folkmoot compare` names the first that differs.
+pub const JOBS: ArtifactTable = ArtifactTable {
+    file: "jobs.csv",
+    columns: &[
+        column("round", WHOLE, "The round of the model that was trained."),
+        column("client", WHOLE, "The client."),
+        column("digest", "text", "BLAKE3 hash of its update, 16 hexadecimal digits."),
+    ],
+};
 /// Which client holds each item, and what it is for, where a card keeps `Assignment`.
 pub const ASSIGNMENT: ArtifactTable = ArtifactTable {
     file: "assignment.csv",
@@ -98,9 +108,9 @@ pub const MODEL: &str = "model.npy";
 /// The last models of clients that have models of their own, a row each.
 pub const OWN_MODELS: &str = "own_models.npy";
 
-/// The files that a card has a run keep. They are no part of the fingerprint: the result is the
-/// same without them.
-pub const KEPT: [&str; 8] = [
+/// The files that a card has a run keep, and digests of trainings. They are no part of the
+/// fingerprint: the result is the same without them.
+pub const KEPT: [&str; 9] = [
     MODEL,
     OWN_MODELS,
     MODEL_LAYOUT.file,
@@ -109,6 +119,7 @@ pub const KEPT: [&str; 8] = [
     OUTPUTS.file,
     OWN_OUTPUTS.file,
     ASSIGNMENT.file,
+    JOBS.file,
 ];
 
 /// The tables of all algorithms that train classifiers, and of every run.

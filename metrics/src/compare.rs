@@ -1,7 +1,8 @@
 //! The first difference between two run directories, as `folkmoot compare` tells it.
 
+use crate::artifacts::JOBS;
 use crate::records::{ReadingRow, ScoreRow};
-use crate::run_dir::{ReadError, RunDir, SUMMARY, result_files};
+use crate::run_dir::{ARTIFACTS, ReadError, RunDir, SUMMARY, result_files};
 use crate::run_dir::{encode_summary, read_bytes};
 use crate::table::{Cells, Row, bare, decode_cells};
 use std::fmt;
@@ -41,7 +42,7 @@ impl fmt::Display for Difference {
 
 /// The first difference between the results in `a` and `b`, or `None` if they are equal.
 ///
-/// Compared are the files of the fingerprint, in its order: the tables cell by cell, the summary
+/// Compared are trainings of a user's own program, then the files of the fingerprint, in its order: the tables cell by cell, the summary
 /// name by name, artifacts by size and first differing byte. The scenario, the manifest and the
 /// timing are not results.
 ///
@@ -59,8 +60,17 @@ pub fn compare(a: &Path, b: &Path) -> Result<Option<Difference>, ReadError> {
     );
     // Artifacts that only the second has come last; the tables are in both lists.
     all.extend(names[1].iter().filter(|name| !names[0].contains(name)));
+    // Results differ since a training does, which says more.
+    let jobs = format!("{ARTIFACTS}/{}", JOBS.file);
+    if names.iter().all(|names| names.contains(&jobs)) {
+        all.insert(0, &jobs);
+    }
     for name in all {
-        let found = if name == SUMMARY {
+        let found = if *name == jobs {
+            compare_tables(name, a, b)?
+                .map(|found| named_by_job(found, a))
+                .transpose()?
+        } else if name == SUMMARY {
             compare_summaries(&dirs[0], &dirs[1])
         } else if name.ends_with(".csv") && !name.contains('/') {
             compare_tables(name, a, b)?
@@ -72,6 +82,17 @@ pub fn compare(a: &Path, b: &Path) -> Result<Option<Difference>, ReadError> {
         }
     }
     Ok(None)
+}
+
+/// The difference of a training, with its round and client.
+fn named_by_job(found: Difference, dir: &Path) -> Result<Difference, ReadError> {
+    let (_, rows) = cells(&found.file, dir)?;
+    let row = rows.iter().find(|(line, _)| Some(*line) == found.line);
+    let job = row.map(|(_, row)| format!("training of client {} in round {}", &row[1], &row[0]));
+    Ok(Difference {
+        column: job.or(found.column.clone()),
+        ..found
+    })
 }
 
 fn compare_tables(name: &str, a: &Path, b: &Path) -> Result<Option<Difference>, ReadError> {

@@ -319,24 +319,21 @@ pub struct Runnable {
     pub counters: &'static [&'static str],
     run: Box<Run>,
     calibrate: Box<Calibrate>,
-    suits: Box<Suits>,
 }
 
-type Suits = dyn Fn(&Source<'_>) -> Result<(), StrategyError> + Send + Sync;
 type Calibrate = dyn Fn(&Source<'_>, usize) -> Result<Option<Vec<f64>>, StrategyError> + Send + Sync;
 type Run = dyn Fn(&Job<'_>, &mut dyn Observer) -> Result<Option<Finished>, RunError> + Send + Sync;
 
 impl Runnable {
     /// An algorithm by its settings.
     pub fn of<P: Algorithm>(settings: P) -> Box<Runnable> {
-        let (same, again) = (settings.clone(), settings.clone());
+        let same = settings.clone();
         Box::new(Runnable {
             name: P::NAME,
             about: settings.about(),
             counters: P::Strategy::COUNTERS,
             run: Box::new(move |job, observer| run(&settings, job, observer)),
             calibrate: Box::new(move |source, repeats| same.calibrate(source, repeats)),
-            suits: Box::new(move |source| again.prepare(source).map(drop)),
         })
     }
 
@@ -347,15 +344,6 @@ impl Runnable {
     /// As there.
     pub fn calibrate(&self, source: &Source<'_>, repeats: usize) -> Result<Option<Vec<f64>>, StrategyError> {
         (self.calibrate)(source, repeats)
-    }
-
-    /// Everything that a run does before its first event.
-    ///
-    /// # Errors
-    ///
-    /// When the data, or a program that the settings name, do not suit it.
-    pub fn suits(&self, source: &Source<'_>) -> Result<(), StrategyError> {
-        (self.suits)(source)
     }
 
     /// Runs it. The first rank gets what it comes to.
@@ -427,11 +415,18 @@ fn run<P: Algorithm>(settings: &P, job: &Job<'_>, observer: &mut dyn Observer) -
     let outcome = run_among(job.ranks, system, job.world, job.seed, how, observer)?;
     Ok(outcome.map(|outcome| Finished {
         outcome,
-        public_facts: match serde_json::to_value(&prepared.facts) {
-            Ok(serde_json::Value::Object(facts)) => facts.into_iter().collect(),
-            Ok(serde_json::Value::Null) => BTreeMap::new(),
-            _ => panic!("the facts of {} are a struct of plain values", P::NAME),
-        },
+        public_facts: public_facts::<P>(&prepared.facts),
         trusted: system.shards.trusted(),
     }))
+}
+
+/// The facts by name, and how far a result is reproducible: to the bit, unless they say otherwise.
+fn public_facts<P: Algorithm>(facts: &P::Facts) -> BTreeMap<String, serde_json::Value> {
+    let mut facts: BTreeMap<String, serde_json::Value> = match serde_json::to_value(facts) {
+        Ok(serde_json::Value::Object(facts)) => facts.into_iter().collect(),
+        Ok(serde_json::Value::Null) => BTreeMap::new(),
+        _ => panic!("the facts of {} are a struct of plain values", P::NAME),
+    };
+    facts.entry("promise".to_owned()).or_insert_with(|| "exact".into());
+    facts
 }

@@ -201,8 +201,12 @@ class Rng:
 class Context:
     """The circumstances of a call."""
 
-    def __init__(self, rng: Rng, round: int, client: int, n_rounds: int, config: Mapping[str, Any], device: str) -> None:
+    def __init__(
+        self, rng: Rng, round: int, client: int, n_rounds: int, config: Mapping[str, Any], device: str, now: float = 0.0
+    ) -> None:
         self.rng, self.round, self.client, self.n_rounds = rng, round, client, n_rounds
+        #: When the model arrived at the client, in virtual seconds.
+        self.now = now
         #: `config` of the card.
         self.config = config
         #: `device` of the card, such as "cpu".
@@ -210,12 +214,14 @@ class Context:
 
 
 class Facts:
-    """What the server and all clients know: `n_clients`, `n_features`, `n_classes`, `is_graph_level`; and `config` of the card."""
+    """What the server and all clients know: `n_clients`, `n_features`, `n_classes`, `n_outputs`
+    (classes, labels or numbers of an item), `is_graph_level`; and `config` of the card."""
 
     config: Mapping[str, Any]
     n_clients: int
     n_features: int
     n_classes: int
+    n_outputs: int
     is_graph_level: bool
 
     def __init__(self, facts: Mapping[str, Any]) -> None:
@@ -225,8 +231,9 @@ class Facts:
 class Shard:
     """The data of one client: NumPy arrays that all workers share, read-only.
 
-    One graph: `nodes` (positions in the data set), `x` (n_nodes, n_features), `edge_index` (2, n_arcs), `y` (n_nodes,) with
-    -1 for no class, `train_mask`, `val_mask`, `test_mask` (n_nodes,), and `border_index` (2, n): cross-client edges as
+    One graph: `nodes` (positions in the data set), `x` (n_nodes, n_features), `edge_index` (2, n_arcs) and, where there
+    are any, `edge_attr` (n_arcs, n_values), `y` (n_nodes,) with -1 for no class, several labels 0 and 1 or numbers as
+    (n_nodes, n_outputs) with NaN for a missing one, `train_mask`, `val_mask`, `test_mask` (n_nodes,), and `border_index` (2, n): cross-client edges as
     (position in the shard, position in the data set). Graphs: the same over all nodes, with `graphs`, `y` and masks per
     graph; graph i has the nodes `node_ptr[i]:node_ptr[i + 1]` and the arcs `edge_ptr[i]:edge_ptr[i + 1]`.
     """
@@ -267,6 +274,11 @@ class Shard:
         return self._facts.n_classes
 
     @property
+    def num_outputs(self) -> int:
+        """Classes, labels or numbers of an item."""
+        return self._facts.n_outputs
+
+    @property
     def num_nodes(self) -> int:
         return int(self._arrays["node_ptr"][-1]) if self.is_graph_level else len(self._arrays["nodes"])
 
@@ -284,7 +296,7 @@ class Shard:
         first, last = self._arrays["node_ptr"][at : at + 2]
         arcs = slice(*(int(end) for end in self._arrays["edge_ptr"][at : at + 2]))
         one = {name: array[first:last] for name, array in self._arrays.items() if name in ("x", "node_y")}
-        one.update({name: array[arcs] for name, array in self._arrays.items() if name in ("edge_weight", "edge_y")})
+        one.update({name: array[arcs] for name, array in self._arrays.items() if name in _OF_EDGES})
         one.update({name: array[at : at + 1] for name, array in self._arrays.items() if name in _PER_GRAPH})
         one["edge_index"] = self._arrays["edge_index"][:, arcs] - first
         one["node_ptr"] = self._arrays["node_ptr"][at : at + 2] - first
@@ -314,7 +326,7 @@ class Shard:
     def to_dgl(self) -> Any:
         """A `dgl.DGLGraph`, or a list with one for each graph. The tensors are copies.
 
-        Node data are `feat`, `label` and masks; edge data `weight` and `label`. Cross-client edges
+        Node data are `feat`, `label` and masks; edge data `edge_attr`, `weight` and `label`. Cross-client edges
         are the attribute `border_index` of the graph, as in `Shard`.
         """
         import dgl
@@ -335,7 +347,7 @@ class Shard:
         """A `networkx.Graph`, or a list with one for each graph.
 
         Nodes have `x`, `y`, masks and `border`, a list of their neighbours at other clients as
-        positions in the data set; edges have `weight` and `edge_y`. What belongs to a whole graph,
+        positions in the data set; edges have `edge_attr`, `weight` and `edge_y`. What belongs to a whole graph,
         such as its class `y`, is in `graph.graph`.
         """
         import networkx
@@ -370,6 +382,6 @@ class Shard:
 
 _MASKS = ("train_mask", "val_mask", "test_mask")
 _PER_GRAPH = ("graphs", "y", *_MASKS)
-_OF_EDGES = ("edge_weight", "edge_y")
+_OF_EDGES = ("edge_attr", "edge_weight", "edge_y")
 #: Names of data in DGL.
 _DGL = {"x": "feat", "y": "label", "node_y": "label", "edge_weight": "weight", "edge_y": "label"}

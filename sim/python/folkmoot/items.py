@@ -56,7 +56,8 @@ def evaluate_at_client(*, cost: Union[Callable[..., float], api.Measured]) -> Ca
 
 
 def predict(function: F) -> F:
-    """Marks `predict(params, items)`, which returns the logits of `Items`: (n_items, n_classes)."""
+    """Marks `predict(params, items)`, which returns the logits of `Items`: (n_items, n_classes), or its
+    answers for labels or numbers: (n_items, n_outputs)."""
     return api._marked("predict", function)
 
 
@@ -139,10 +140,10 @@ def _predict(worker: "Worker", header: Mapping[str, Any], arrays: Dict[str, "Arr
     index = np.flatnonzero(labelled)
     found = function(worker.model.arrays_of(arrays["params"]), Items(shard, index))
     logits, _dtype, _library = _plain(found, "@fm.predict")
-    if logits.shape != (len(index), shard.num_classes):
+    if logits.shape != (len(index), shard.num_outputs):
         raise Refused(
             f"@fm.predict returned shape {logits.shape}; return logits, "
-            f"({len(index)}, {shard.num_classes}): a row for each item, a column for each class"
+            f"({len(index)}, {shard.num_outputs}): a row for each item, a column for each class, label or number"
         )
     if not np.isfinite(logits).all():
         raise Refused(
@@ -150,8 +151,7 @@ def _predict(worker: "Worker", header: Mapping[str, Any], arrays: Dict[str, "Arr
         )
     out = {
         "logits": logits.astype(np.float64).reshape(-1),
-        "classes": shard.y[index].astype(np.float64),
-        "trains": shard.train_mask[index].astype(np.float64),
+        "truth": shard.y[index].astype(np.float64).reshape(-1),
     }
     return {"kind": "predicted"}, out
 

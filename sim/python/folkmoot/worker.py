@@ -413,7 +413,8 @@ class Worker:
         function, _options = self.app.functions["train"]
         client = header["client"]
         rng = self._seed(header["seed"])
-        ctx = api.Context(rng, header["round"], client, self.n_rounds, json.loads(json.dumps(self.app.config)), self.app.device)
+        config = json.loads(json.dumps(self.app.config))
+        ctx = api.Context(rng, header["round"], client, self.n_rounds, config, self.app.device, header.get("now", 0.0))
         given = self.model.arrays_of(received.copy())
         shard = self._shard(client)
         has_state = _takes_state(function)

@@ -27,6 +27,7 @@ GRAPHS: Dict[str, Any] = {
     "edge_ptr": np.array([0, 2, 4]),
     "x": np.ones((5, 1), np.float32),
     "edge_index": np.array([[0, 1, 2, 4], [1, 0, 4, 2]]),
+    "edge_attr": np.array([[0.5], [0.5], [2.0], [2.0]], np.float32),
     "edge_y": np.array([1, 1, 3, 3]),
     "node_y": np.arange(5),
     "y": np.array([0, 1]),
@@ -50,7 +51,7 @@ def test_networkx_has_masks_weights_and_cross_client_edges() -> None:
     assert [graph.nodes[node]["border"] for node in graph] == [[3, 8], [], [1]]
     one, two = shard(GRAPHS).to_networkx()
     assert (one.graph["y"], two.graph["y"], two.graph["graphs"]) == (0, 1, 6)
-    assert one.graph["train_mask"] and two.graph["val_mask"] and two.edges[0, 2] == {"edge_y": 3}
+    assert one.graph["train_mask"] and two.graph["val_mask"] and two.edges[0, 2] == {"edge_attr": [2.0], "edge_y": 3}
     assert [two.nodes[node]["node_y"] for node in two] == [2, 3, 4]
 
 

@@ -4,7 +4,7 @@ use crate::data::{self, Reading};
 use crate::pool::{ENVIRONMENT, Launch, Pool, Trouble};
 use crate::protocol::{Array, Frame};
 use crate::settings::Params;
-use folkmoot_classifiers::classifier::{Inputs, Split};
+use folkmoot_classifiers::classifier::{Inputs, Parts, Split, Target, Task};
 use folkmoot_draws::{Rng, SimRng};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::{Init, Layout};
@@ -33,8 +33,12 @@ pub struct Facts {
     pub n_features: u32,
     /// Classes of the learning task; 0 without one.
     pub n_classes: u32,
+    /// What is learned of each item.
+    pub task: Task,
     /// Whether items are graphs.
     pub is_graph_level: bool,
+    /// The arrays of the model, with what is known of them.
+    pub model: Value,
     /// The versions that a result rests on.
     pub versions: BTreeMap<String, Option<String>>,
     /// How far a result is reproducible.
@@ -99,10 +103,13 @@ impl Facts {
         let (inputs, split) = params.reads(&functions);
         let reading = Reading::new(inputs, split, source)?;
         let n_classes = source.dataset.n_classes as u32;
+        let task = Task::of(source.dataset, Target::Classes);
         let public = json!({
             "n_clients": source.n_clients(),
             "n_features": reading.n_features(),
             "n_classes": n_classes,
+            "n_outputs": task.n_outputs(source.dataset),
+            "task": task,
             "is_graph_level": source.dataset.is_graph_level(),
         });
         let request = json!({"facts": public, "seed": seed(source.streams.global(INITIAL))});
@@ -125,6 +132,8 @@ impl Facts {
             n_clients: source.n_clients(),
             n_features: reading.n_features() as u32,
             n_classes,
+            task,
+            model: spec.get("arrays").cloned().unwrap_or_default(),
             is_graph_level: source.dataset.is_graph_level(),
             versions: serde_json::from_value(versions).unwrap_or_default(),
             promise: match is_exact {
@@ -199,22 +208,22 @@ pub(crate) struct Working {
     pub(crate) pool: Pool,
     started: Arc<Started>,
     opening: Value,
-    /// The arrays of one client, for a job that is to be repeated elsewhere.
-    arrays: Box<dyn Fn(Option<u32>) -> Vec<Array<'static>> + Send + Sync>,
+    again: Again,
 }
 
 impl Started {
-    /// Hands the data to workers; with what each client has, and its costs if these are asked for.
+    /// Hands the data to workers, in these parts if any are given; with what each client has, and its
+    /// costs if these are asked for.
     pub(crate) fn open(
         self: &Arc<Self>,
         params: &Params,
-        source: &Source<'_>,
+        (source, divided): (&Source<'_>, Option<&[Parts]>),
         with_costs: bool,
     ) -> Result<(Working, Vec<Shard>), StrategyError> {
         let taken = self.pool.lock().ok().and_then(|mut pool| pool.take());
         let mut pool = taken.ok_or_else(|| StrategyError("an app works on the data of one run".to_owned()))?;
         let (inputs, split) = params.reads(&self.functions);
-        let reading = Reading::new(inputs, split, source)?;
+        let reading = Reading::new(inputs, split, source)?.divided_into(divided);
         let needs_whole = self.functions.pointer("/evaluate/on").and_then(Value::as_str) == Some("whole");
         let clients: Vec<Option<u32>> = (0..source.n_clients())
             .map(Some)
@@ -268,12 +277,17 @@ impl Started {
             report_cost,
         };
         let shards = ids.iter().copied().zip(n_train).zip(costs).map(of_client).collect();
-        let again = Again::of((inputs, split), source);
         let working = Working {
             pool,
             started: Arc::clone(self),
             opening,
-            arrays: Box::new(move |client| again.arrays(client)),
+            again: Again {
+                reads: (inputs, split),
+                divided: divided.map(<[Parts]>::to_vec),
+                dataset: Arc::clone(source.dataset),
+                partition: Arc::clone(source.partition),
+                streams: source.streams,
+            },
         };
         Ok((working, shards))
     }
@@ -292,7 +306,7 @@ impl Started {
             workers: Some(1),
             ..params.clone()
         };
-        let (working, shards) = self.open(&alone, source, false)?;
+        let (working, shards) = self.open(&alone, (source, None), false)?;
         let one = |shard: &Shard, at: usize| -> Result<f64, StrategyError> {
             let rng = source
                 .streams
@@ -318,28 +332,25 @@ impl Started {
     }
 }
 
-/// What makes the arrays of a client once more.
+/// What reads the data once more.
 struct Again {
     reads: (Inputs, Split),
+    divided: Option<Vec<Parts>>,
     dataset: Arc<folkmoot_graphs::Dataset>,
     partition: Arc<folkmoot_graphs::Partition>,
     streams: Streams,
 }
 
 impl Again {
-    fn of(reads: (Inputs, Split), source: &Source<'_>) -> Again {
-        Again {
-            reads,
-            dataset: Arc::clone(source.dataset),
-            partition: Arc::clone(source.partition),
-            streams: source.streams,
-        }
+    fn read<T>(&self, of: impl FnOnce(&Reading<'_>) -> Result<T, StrategyError>) -> Result<T, StrategyError> {
+        let source = Source::new(&self.dataset, &self.partition, self.streams);
+        let reading = Reading::new(self.reads.0, self.reads.1, &source)?;
+        of(&reading.divided_into(self.divided.as_deref()))
     }
 
+    /// The arrays of one client, for a job that is to be repeated elsewhere.
     fn arrays(&self, client: Option<u32>) -> Vec<Array<'static>> {
-        let source = Source::new(&self.dataset, &self.partition, self.streams);
-        let reading = Reading::new(self.reads.0, self.reads.1, &source);
-        let made = reading.and_then(|reading| match client {
+        let made = self.read(|reading| match client {
             Some(client) => reading.client(client),
             None => reading.whole(),
         });
@@ -358,9 +369,31 @@ impl Working {
         &self.started.spec
     }
 
-    pub(crate) fn n_classes(&self) -> usize {
-        let n_classes = self.started.public.get("n_classes").and_then(Value::as_u64);
-        n_classes.unwrap_or_default() as usize
+    /// Classes, labels or numbers of an item.
+    pub(crate) fn n_outputs(&self) -> usize {
+        let n_outputs = self.started.public.get("n_outputs").and_then(Value::as_u64);
+        n_outputs.unwrap_or_default() as usize
+    }
+
+    /// What is learned of each item.
+    pub(crate) fn task(&self) -> Task {
+        Task::of(&self.again.dataset, Target::Classes)
+    }
+
+    /// Who holds what.
+    pub(crate) fn partition(&self) -> &folkmoot_graphs::Partition {
+        &self.again.partition
+    }
+
+    /// The labelled items of each client by part.
+    ///
+    /// # Errors
+    ///
+    /// When the data cannot be read again.
+    pub(crate) fn divided(&self) -> Result<Vec<Parts>, StrategyError> {
+        let n_clients = self.again.partition.n_clients() as u32;
+        self.again
+            .read(|reading| Ok((0..n_clients).map(|client| reading.parts(client)).collect()))
     }
 
     /// A failed job as it ends the run: what failed, the lines of the app, and how to repeat it.
@@ -387,7 +420,7 @@ impl Working {
         opening.header.insert("data".to_owned(), Value::Null);
         opening.header.insert("client".to_owned(), client.into());
         if is_whole || client.is_some() {
-            opening.arrays = (self.arrays)(client.map(|client| client as u32));
+            opening.arrays = self.again.arrays(client.map(|client| client as u32));
         }
         let left = Left {
             dir: self.started.dir.as_deref(),

@@ -10,9 +10,9 @@
 //! another's arrays.
 
 use crate::protocol::Array;
-use folkmoot_classifiers::classifier::{Brought, Inputs, Split, starts};
+use folkmoot_classifiers::classifier::{Brought, Inputs, Parts, Split, starts};
 use folkmoot_engine::prelude::*;
-use folkmoot_graphs::{Dataset, Graph};
+use folkmoot_graphs::{Dataset, DenseRows, Graph, Labels, Targets, TaskLabels};
 use folkmoot_scenarios::algorithm::Source;
 use serde_json::json;
 use std::fs::File;
@@ -28,6 +28,8 @@ const NO_CLASS: i64 = -1;
 pub(crate) struct Reading<'a> {
     source: &'a Source<'a>,
     split: Split,
+    /// The items of each client by part, in place of those of the split.
+    divided: Option<&'a [Parts]>,
     brought: Brought<'a>,
     starts: Vec<u32>,
 }
@@ -54,9 +56,25 @@ impl<'a> Reading<'a> {
         Ok(Reading {
             source,
             split,
+            divided: None,
             brought: Brought::new(inputs, dataset)?,
             starts: starts(&dataset.graphs),
         })
+    }
+
+    /// The same with other items in each part.
+    pub(crate) fn divided_into(self, divided: Option<&'a [Parts]>) -> Self {
+        Reading { divided, ..self }
+    }
+
+    /// The labelled items of a client that train, validate and test.
+    pub(crate) fn parts(&self, client: u32) -> Parts {
+        if let Some(divided) = self.divided {
+            return divided[client as usize].clone();
+        }
+        let items = self.source.partition.shard(client as usize);
+        let labelled = items.iter().copied().filter(|item| self.is_labelled(*item)).collect();
+        self.split.divide(self.dataset(), client, labelled, self.source.streams)
     }
 
     /// Numbers that a node brings.
@@ -72,38 +90,42 @@ impl<'a> Reading<'a> {
         self.dataset().graphs.iter().any(Graph::is_weighted)
     }
 
-    /// Whether an item has a label.
+    /// Whether something is known of an item. Without labels, every item is one to learn from.
     fn is_labelled(&self, item: u32) -> bool {
-        let dataset = self.dataset();
-        match (
-            dataset.is_graph_level(),
-            &dataset.graph_labels,
-            &dataset.graph_tasks,
-            &dataset.node_labels,
-        ) {
-            (true, Some(_), ..) | (true, _, Some(_), _) => true,
-            (false, _, _, Some(labels)) => !labels.of(item).is_empty(),
-            // Without labels, every item is one to learn from.
-            (true, None, None, _) | (false, _, _, None) => true,
+        match self.known(self.dataset().is_graph_level()) {
+            Some(known) => known.is_of(item),
+            None => true,
         }
+    }
+
+    /// What is known of graphs, or else of nodes.
+    fn known(&self, of_graphs: bool) -> Option<Known<'a>> {
+        let dataset = self.dataset();
+        let tasks = match of_graphs {
+            true => &dataset.graph_tasks,
+            false => &dataset.node_tasks,
+        };
+        let classes = dataset.graph_labels.as_ref().filter(|_| of_graphs).map(Known::Classes);
+        let labels = dataset.node_labels.as_ref().filter(|_| !of_graphs).map(Known::Labels);
+        let targets = dataset.targets.as_ref();
+        let numbers = targets.filter(|targets| targets.are_of_graphs() == of_graphs);
+        let known = classes.or(labels).or(tasks.as_ref().map(Known::Tasks));
+        known.or(numbers.map(Known::Numbers))
     }
 
     /// The arrays of a client.
     pub(crate) fn client(&self, client: u32) -> Result<ClientArrays, StrategyError> {
-        let items = self.source.partition.shard(client as usize);
-        let labelled = items.iter().copied().filter(|item| self.is_labelled(*item)).collect();
-        let parts = self.split.divide(self.dataset(), client, labelled, self.source.streams);
-        self.of(items, &parts)
+        self.of(self.source.partition.shard(client as usize), &self.parts(client))
     }
 
     /// The arrays of the whole data set, with all edges and every client's split.
     pub(crate) fn whole(&self) -> Result<ClientArrays, StrategyError> {
-        let mut parts: [Vec<u32>; 3] = Default::default();
+        let mut parts = Parts::default();
         for client in 0..self.source.n_clients() {
-            let items = self.source.partition.shard(client as usize);
-            let labelled = items.iter().copied().filter(|item| self.is_labelled(*item)).collect();
-            let own = self.split.divide(self.dataset(), client, labelled, self.source.streams);
-            parts.iter_mut().zip(own).for_each(|(all, own)| all.extend(own));
+            parts
+                .iter_mut()
+                .zip(self.parts(client))
+                .for_each(|(all, own)| all.extend(own));
         }
         parts.iter_mut().for_each(|part| {
             part.sort_unstable();
@@ -113,7 +135,7 @@ impl<'a> Reading<'a> {
         self.of(&items, &parts)
     }
 
-    fn of(&self, items: &[u32], parts: &[Vec<u32>; 3]) -> Result<ClientArrays, StrategyError> {
+    fn of(&self, items: &[u32], parts: &Parts) -> Result<ClientArrays, StrategyError> {
         let mut arrays = match self.dataset().is_graph_level() {
             true => self.graphs(items)?,
             false => self.nodes(items)?,
@@ -154,24 +176,9 @@ impl<'a> Reading<'a> {
             ),
         ];
         arrays.extend(edges(std::iter::once((0, &graph)), self.is_weighted()));
-        if let Some(labels) = &dataset.node_labels {
-            arrays.push(match labels.is_multi_label() {
-                false => {
-                    let class = |item: &u32| labels.single(*item).map_or(NO_CLASS, i64::from);
-                    array("y", "int64", vec![n], longs(items.iter().map(class)))
-                }
-                true => {
-                    let n_classes = labels.n_classes();
-                    let mut hot = vec![0; n * n_classes];
-                    for (row, item) in items.iter().enumerate() {
-                        labels
-                            .of(*item)
-                            .iter()
-                            .for_each(|class| hot[row * n_classes + *class as usize] = 1);
-                    }
-                    array("y", "uint8", vec![n, n_classes], hot)
-                }
-            });
+        arrays.extend(self.known(false).map(|known| known.array("y", items)));
+        if let Some(features) = &dataset.edge_features {
+            arrays.push(edge_attr(features, arcs_between(whole, items)));
         }
         // Edges to nodes of other clients: who is joined to whom is known, and nothing else of
         // these.
@@ -229,23 +236,102 @@ impl<'a> Reading<'a> {
         ];
         let graphs = items.iter().map(|item| &dataset.graphs[*item as usize]);
         arrays.extend(edges(node_ptr.iter().copied().zip(graphs), self.is_weighted()));
-        if let Some(labels) = &dataset.graph_labels {
-            let classes = items.iter().map(|item| i64::from(labels[*item as usize]));
-            arrays.push(array("y", "int64", vec![n], longs(classes)));
-        }
-        if let Some(labels) = &dataset.node_labels
-            && !labels.is_multi_label()
-        {
-            let classes = rows.iter().map(|row| labels.single(*row).map_or(NO_CLASS, i64::from));
-            arrays.push(array("node_y", "int64", vec![rows.len()], longs(classes)));
-        }
+        arrays.extend(self.known(true).map(|known| known.array("y", items)));
+        arrays.extend(self.known(false).map(|known| known.array("node_y", &rows)));
         if let Some(labels) = &dataset.edge_labels {
             let of_graph = |item: &u32| labels[dataset.arc_range(*item as usize)].iter();
             let all: Vec<i64> = items.iter().flat_map(of_graph).map(|label| i64::from(*label)).collect();
             arrays.push(array("edge_y", "int64", vec![all.len()], longs(all.into_iter())));
         }
+        if let Some(features) = &dataset.edge_features {
+            let arcs = items.iter().flat_map(|item| dataset.arc_range(*item as usize));
+            arrays.push(edge_attr(features, arcs));
+        }
         Ok(arrays)
     }
+}
+
+/// What is known of nodes, or of graphs.
+enum Known<'a> {
+    /// One class each.
+    Classes(&'a Vec<u32>),
+    /// One class each, or several.
+    Labels(&'a Labels),
+    /// Yes, no or unknown, for several tasks.
+    Tasks(&'a TaskLabels),
+    /// Numbers, NaN where unknown.
+    Numbers(&'a Targets),
+}
+
+impl Known<'_> {
+    /// Whether something is known of an item.
+    fn is_of(&self, item: u32) -> bool {
+        match self {
+            Known::Classes(_) => true,
+            Known::Labels(labels) => !labels.of(item).is_empty(),
+            Known::Tasks(tasks) => tasks.known(item).next().is_some(),
+            Known::Numbers(targets) => targets.of(item).iter().any(|x| !x.is_nan()),
+        }
+    }
+
+    /// An array of some rows: classes as whole numbers, several classes of one item as 0 and 1;
+    /// labels of which some are missing, and numbers, as floats. A single column has one dimension.
+    fn array(&self, name: &'static str, rows: &[u32]) -> Array<'static> {
+        let n = rows.len();
+        let floats = |width: usize, values: Vec<f32>| {
+            let shape = if width == 1 { vec![n] } else { vec![n, width] };
+            array(name, "float32", shape, bytemuck::cast_slice(&values).to_vec())
+        };
+        match self {
+            Known::Classes(classes) => {
+                let classes = rows.iter().map(|row| i64::from(classes[*row as usize]));
+                array(name, "int64", vec![n], longs(classes))
+            }
+            Known::Labels(labels) if labels.is_multi_label() => {
+                let n_classes = labels.n_classes();
+                let mut hot = vec![0; n * n_classes];
+                for (row, hot) in rows.iter().zip(hot.chunks_exact_mut(n_classes)) {
+                    labels.of(*row).iter().for_each(|class| hot[*class as usize] = 1);
+                }
+                array(name, "uint8", vec![n, n_classes], hot)
+            }
+            Known::Labels(labels) => {
+                let class = |row: &u32| labels.single(*row).map_or(NO_CLASS, i64::from);
+                array(name, "int64", vec![n], longs(rows.iter().map(class)))
+            }
+            Known::Tasks(tasks) => {
+                let number = |label: &Option<bool>| label.map_or(f32::NAN, |label| f32::from(u8::from(label)));
+                floats(
+                    tasks.n_tasks(),
+                    rows.iter().flat_map(|row| tasks.of(*row)).map(number).collect(),
+                )
+            }
+            Known::Numbers(targets) => floats(
+                targets.names().len(),
+                rows.iter().flat_map(|row| targets.of(*row)).copied().collect(),
+            ),
+        }
+    }
+}
+
+/// The positions, among all arcs of a graph, of those between `nodes` (ascending), in the order of
+/// the subgraph on these.
+fn arcs_between<'g>(graph: &'g Graph, nodes: &'g [u32]) -> impl Iterator<Item = usize> + 'g {
+    let of_node = |node: &'g u32| graph.arc_range(*node).zip(graph.neighbours(*node));
+    let between = nodes.iter().flat_map(of_node);
+    between
+        .filter(|(_, to)| nodes.binary_search(to).is_ok())
+        .map(|(at, _)| at)
+}
+
+fn edge_attr(features: &DenseRows, arcs: impl Iterator<Item = usize>) -> Array<'static> {
+    let (mut values, mut n): (Vec<f32>, usize) = (Vec::new(), 0);
+    for arc in arcs {
+        values.extend(features.row(arc as u32));
+        n += 1;
+    }
+    let bytes = bytemuck::cast_slice(&values).to_vec();
+    array("edge_attr", "float32", vec![n, features.n_columns()], bytes)
 }
 
 /// The arcs of graphs whose nodes begin at these positions, with weights where the data set has

@@ -1,12 +1,15 @@
 //! Scores by an app: its `evaluate`, called after rounds and at the end.
 
 use crate::app::{Shard, seed};
+use crate::artifacts;
 use crate::examples::attack;
 use crate::pool::Trouble;
 use crate::protocol::{Array, Frame};
 use crate::reports::{self, AtClients};
+use crate::settings::Params;
+use crate::shadows::Shadows;
 use crate::trainer::{App, Kept};
-use folkmoot_classifiers::attacks::Attack;
+use folkmoot_classifiers::attacks::{Attack, Reads};
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::ClientScoreRow;
@@ -14,6 +17,7 @@ use folkmoot_metrics::key::score_name;
 use folkmoot_metrics::term::{Answering, Asked, Weighed};
 use folkmoot_parts::Chosen;
 use folkmoot_rounds::{RoundEnd, RoundEvaluator};
+use folkmoot_scenarios::algorithm::{Keep, Source};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -29,6 +33,8 @@ pub(crate) struct ByApp {
     /// The last model that was scored, with its scores: they follow from it alone.
     last: Mutex<Option<(Vec<f32>, Arc<Scores>)>>,
     attacks: Vec<Chosen<dyn Attack>>,
+    shadows: Option<Shadows>,
+    keep: Vec<Keep>,
 }
 
 /// The metrics of each client, or of the whole data set alone.
@@ -131,12 +137,16 @@ impl Found {
 }
 
 impl ByApp {
-    pub(crate) fn new(shards: &Arc<Vec<Shard>>, streams: Streams, attacks: Vec<Chosen<dyn Attack>>) -> ByApp {
+    pub(crate) fn new(params: &Params, shards: &Arc<Vec<Shard>>, source: &Source<'_>) -> ByApp {
+        let mut attacks = params.attacks.iter();
+        let asks_shadows = attacks.any(|attack| attack.reads() == Reads::Shadows);
         ByApp {
             shards: Arc::clone(shards),
-            streams,
+            streams: source.streams,
             last: Mutex::new(None),
-            attacks,
+            shadows: asks_shadows.then(|| Shadows::new(params, source)),
+            attacks: params.attacks.clone(),
+            keep: source.keep.to_vec(),
         }
     }
 
@@ -258,11 +268,21 @@ impl RoundEvaluator<App, AtClients> for ByApp {
     }
 
     fn scores(&self, end: &RoundEnd<'_, App, AtClients>, sheet: &mut Sheet) {
+        artifacts::leave_jobs(end, sheet);
         trained(end, sheet);
         reports::written(end, sheet);
-        if !self.attacks.is_empty()
-            && let Err(StrategyError(why)) = attack(&self.attacks, end, (&self.shards, self.streams), sheet)
-        {
+        let asked = match self.attacks.is_empty() {
+            true => Ok(()),
+            false => attack(
+                &self.attacks,
+                end,
+                (&self.shards, self.streams),
+                self.shadows.as_ref(),
+                sheet,
+            ),
+        };
+        let left = asked.and_then(|()| artifacts::leave(&self.keep, end, self.streams, sheet));
+        if let Err(StrategyError(why)) = left {
             return sheet.fail(why);
         }
         let app = end.trainer;

@@ -10,8 +10,10 @@ use crate::app::{Shard, Working, seed};
 use crate::pool::Trouble;
 use crate::protocol::{Array, Frame};
 use crate::reports::AtClients;
+use crate::shadows::Shadows;
 use crate::trainer::{App, Kept};
 use folkmoot_classifiers::attacks::{AnsweredItem, Answers, Attack, Inverted, Reads};
+use folkmoot_classifiers::classifier::{self, Parts, Query};
 use folkmoot_draws::{SimRng, Streams, bernoulli};
 use folkmoot_engine::prelude::*;
 use folkmoot_parts::{Chosen, component};
@@ -46,20 +48,29 @@ pub struct DpSgd {
 }
 
 /// The functions that attacks of a card read and an app lacks, each with the way out.
-pub(crate) fn unavailable(attacks: &[Chosen<dyn Attack>], functions: &Value) -> Result<(), StrategyError> {
+pub(crate) fn unavailable(
+    attacks: &[Chosen<dyn Attack>],
+    functions: &Value,
+    task: classifier::Task,
+) -> Result<(), StrategyError> {
     let lacks = |(at, attack): (usize, &Chosen<dyn Attack>)| {
-        let why = match attack.reads() {
-            Reads::Predictions | Reads::Gradients if functions.get("client_data").is_some() => {
+        let reads = attack.reads();
+        let why = match reads {
+            Reads::Network => "reads a network of FedAvg and its relatives; leave it out",
+            Reads::Updates => return None,
+            Reads::Predictions | Reads::Shadows | Reads::Gradients if functions.get("client_data").is_some() => {
                 "reads items of shards, and the app has @fm.client_data in their place; leave it out"
             }
-            Reads::Predictions if functions.get("predict").is_none() => {
+            Reads::Predictions | Reads::Shadows | Reads::Gradients if task != classifier::Task::Classes => {
+                "attacks models of one class per item, and this data set has labels or numbers to learn; leave it out"
+            }
+            Reads::Predictions | Reads::Shadows if functions.get("predict").is_none() => {
                 "asks a model about items; add @fm.predict to the app"
             }
             Reads::Gradients if functions.get("gradient").is_none() => {
                 "reads gradients of single examples; add @fm.gradient to the app"
             }
-            Reads::Network => "reads a network of FedAvg and its relatives; leave it out",
-            Reads::Predictions | Reads::Gradients => return None,
+            Reads::Predictions | Reads::Shadows | Reads::Gradients => return None,
         };
         Some(format!("attacks.{at}: {} {why}", attack.text()))
     };
@@ -250,80 +261,108 @@ pub(crate) fn attack(
     attacks: &[Chosen<dyn Attack>],
     end: &RoundEnd<'_, App, AtClients>,
     (shards, streams): (&[Shard], Streams),
+    shadows: Option<&Shadows>,
     sheet: &mut Sheet,
 ) -> Result<(), StrategyError> {
-    let reads = |what| attacks.iter().any(|attack| attack.reads() == what);
+    let reads = |what: &[Reads]| attacks.iter().any(|attack| what.contains(&attack.reads()));
     let working = end.trainer.working()?;
-    let (mut items, mut last, mut first) = (Vec::new(), Vec::new(), Vec::new());
-    if reads(Reads::Predictions) {
-        let untrained = end.first_model();
-        (items, last) = predicted(working, end.parameters, shards, streams)?;
-        first = predicted(working, &untrained, shards, streams)?.1;
+    let (mut divided, mut items, mut last, mut first) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let logits = |asked: Vec<Vec<Query>>| asked.into_iter().flatten().map(|query| query.logits).collect();
+    if reads(&[Reads::Predictions, Reads::Shadows]) {
+        divided = working.divided()?;
+        let asked = predicted(working, end.parameters, &divided, streams)?;
+        let of_client = |(client, asked): (usize, &Vec<Query>)| {
+            let item = |query: &Query| AnsweredItem {
+                client: client as u32,
+                item: query.item,
+                class: query.class,
+                trains: divided[client][0].binary_search(&query.item).is_ok(),
+            };
+            asked.iter().map(item).collect::<Vec<_>>()
+        };
+        items = asked.iter().enumerate().flat_map(of_client).collect();
+        last = logits(asked);
+        first = logits(predicted(working, &end.first_model(), &divided, streams)?);
     }
     let (mut updates, mut layer) = (Vec::new(), None);
-    if reads(Reads::Gradients) {
-        let found = LastLayer::find(working.spec(), working.n_classes()).ok_or_else(|| {
+    if reads(&[Reads::Gradients]) {
+        let found = LastLayer::find(working.spec(), working.n_outputs()).ok_or_else(|| {
             StrategyError(format!(
                 "GradientInversion reads the layer that gives the logits: a matrix with {n} columns (PyTorch: rows) and a vector of \
                  {n}, for {n} classes; the model has none that learn",
-                n = working.n_classes()
+                n = working.n_outputs()
             ))
         })?;
         updates = inverted(working, end, shards, (streams, &found))?;
         layer = Some(found);
     }
+    let world = end.run.setup.world;
     let answers = Answers {
         items: &items,
+        divided: &divided,
+        streams,
+        seen: end.seen(),
+        retrain: &|divided, seed| match shadows {
+            Some(shadows) => shadows.train(world, divided, seed).map(logits),
+            None => Err(StrategyError("the run has no shadow models".to_owned())),
+        },
         last: &last,
         first: &first,
-        n_classes: working.n_classes(),
+        n_classes: working.n_outputs(),
         n_inputs: layer.map_or(0, |layer| layer.n_inputs),
         updates: &updates,
     };
     for attack in attacks {
-        attack.attack_answers(&answers, sheet);
+        attack.attack_answers(&answers, sheet)?;
     }
     Ok(())
 }
 
-/// All labelled items in order of clients, with their logits by a model.
-fn predicted(
+/// The answers of a model to the labelled items of each client.
+///
+/// # Errors
+///
+/// When a worker fails.
+pub(crate) fn predicted(
     working: &Working,
     parameters: &[f32],
-    shards: &[Shard],
+    divided: &[Parts],
     streams: Streams,
-) -> Result<(Vec<AnsweredItem>, Vec<Vec<f64>>), StrategyError> {
-    let of_client = |shard: &Shard| -> Result<(Vec<AnsweredItem>, Vec<Vec<f64>>), StrategyError> {
-        let party = Party::Client(ClientId(shard.client));
+) -> Result<Vec<Vec<Query>>, StrategyError> {
+    let (task, width) = (working.task(), working.n_outputs().max(1));
+    let of_client = |(client, parts): (usize, &Parts)| -> Result<Vec<Query>, StrategyError> {
+        let party = Party::Client(ClientId(client as u32));
         let seed = seed(streams.party(ASKED, party, Round(0)));
-        let request = Frame::new("predict", json!({"client": shard.client, "round": 0, "seed": seed}))
+        let request = Frame::new("predict", json!({"client": client, "round": 0, "seed": seed}))
             .with(vec![Array::floats("params", parameters)]);
         let failed = |trouble: Trouble| {
-            let what = format!("predictions for client {}", shard.client);
+            let what = format!("predictions for client {client}");
             working.failure(&what, &request, &trouble)
         };
         let (_, mut reply) = working.pool.ask(&request, None).map_err(failed)?;
         let mut doubles = |name| reply.take(name).and_then(|array| array.as_doubles());
-        let (logits, classes, trains) = (doubles("logits"), doubles("classes"), doubles("trains"));
-        let read = logits.zip(classes).zip(trains);
-        let ((logits, classes), trains) =
+        let read = doubles("logits").zip(doubles("truth"));
+        let (logits, truth) =
             read.ok_or_else(|| failed(Trouble::Pool("the worker's predictions cannot be read".to_owned())))?;
-        let item = |(class, trains): (&f64, &f64)| AnsweredItem {
-            class: *class as u32,
-            trains: *trains > 0.0,
+        let is_asked = |item: &&u32| parts.iter().any(|part| part.binary_search(item).is_ok());
+        let items = working.partition().shard(client).iter().filter(is_asked);
+        let query = |(at, item): (usize, &u32)| Query {
+            item: *item,
+            class: if task == classifier::Task::Classes {
+                truth[at] as u32
+            } else {
+                0
+            },
+            logits: logits[at * width..][..width].to_vec(),
+            truth: match task {
+                classifier::Task::Classes => Vec::new(),
+                classifier::Task::Labels | classifier::Task::Numbers => truth[at * width..][..width].to_vec(),
+            },
         };
-        let items = classes.iter().zip(&trains).map(item).collect();
-        let rows = logits.chunks_exact(working.n_classes().max(1)).map(<[f64]>::to_vec);
-        Ok((items, rows.collect()))
+        Ok(items.enumerate().map(query).collect())
     };
-    let each: Vec<Result<_, StrategyError>> = shards.par_iter().map(of_client).collect();
-    let (mut items, mut rows) = (Vec::new(), Vec::new());
-    for one in each {
-        let (its_items, its_rows) = one?;
-        items.extend(its_items);
-        rows.extend(its_rows);
-    }
-    Ok((items, rows))
+    let each: Vec<Result<_, StrategyError>> = divided.par_iter().enumerate().map(of_client).collect();
+    each.into_iter().collect()
 }
 
 /// The updates of the last round that were made of the present model, with the gradients of the

@@ -17,6 +17,7 @@
 
 mod aggregate;
 pub mod app;
+mod artifacts;
 mod data;
 mod evaluator;
 mod examples;
@@ -28,6 +29,7 @@ pub mod region;
 mod reports;
 mod select;
 mod settings;
+mod shadows;
 mod strategy;
 pub mod trainer;
 mod travels;
@@ -40,7 +42,9 @@ pub use trainer::App;
 
 use evaluator::ByApp;
 use folkmoot_classifiers::attacks::n_rounds;
+use folkmoot_classifiers::classifier::Parts;
 use folkmoot_engine::prelude::*;
+use folkmoot_metrics::artifacts::JOBS;
 use folkmoot_rounds::{Rounds, Watched};
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use folkmoot_scenarios::axis::DuplicateName;
@@ -62,6 +66,7 @@ impl Algorithm for Params {
             headline: &["test_accuracy", "payload_bytes", "virtual_s"],
             split: Some(split_of(&self.split, "each client's items")),
             programs: vec![self.app.clone()],
+            keeps: true,
             ..About::default()
         }
     }
@@ -77,7 +82,7 @@ impl Algorithm for Params {
 
     fn build(&self, facts: &Facts) -> Result<Self::Strategy, StrategyError> {
         let functions = &facts.app.functions;
-        examples::unavailable(&self.attacks, functions)?;
+        examples::unavailable(&self.attacks, functions, facts.task)?;
         let app = App::new(Arc::clone(&facts.app), facts.checked, self.dp_sgd.clone());
         let reports = functions.get("evaluate_at_client").is_some() && self.evaluate_at_client_every > 0;
         let is_part = facts.app.n_updated < facts.app.initial.len();
@@ -106,11 +111,24 @@ impl Algorithm for Params {
         rounds: &Self::Strategy,
         source: &Source<'_>,
     ) -> Result<Shared<Self::Strategy>, StrategyError> {
-        let (working, shards) = facts.app.open(self, source, true)?;
+        artifacts::suits(source.keep, &facts.app.functions)?;
+        self.share_in(facts, rounds, (source, None))
+    }
+}
+
+impl Params {
+    /// As [`Algorithm::share`], with the items of each client in these parts if any are given.
+    fn share_in(
+        &self,
+        facts: &Facts,
+        rounds: &Rounds<App, AtClients>,
+        (source, divided): (&Source<'_>, Option<&[Parts]>),
+    ) -> Result<Shared<Rounds<App, AtClients>>, StrategyError> {
+        let (working, shards) = facts.app.open(self, (source, divided), true)?;
         rounds.trainer().works(working);
         let shards = Arc::new(shards);
         Ok(Shared {
-            evaluator: Box::new(Watched(ByApp::new(&shards, source.streams, self.attacks.clone()))),
+            evaluator: Box::new(Watched(ByApp::new(self, &shards, source))),
             shards: Box::new(Handed::new(shards, source.sizes())),
         })
     }
@@ -149,6 +167,7 @@ impl<S: for<'a> Strategy<Shard<'a> = &'a Shard>> Shards<S> for Handed {
 /// When a name is taken.
 pub fn register(registry: &mut Registry) -> Result<(), DuplicateName> {
     registry.add_folder("python");
+    registry.add_artifact_tables(&[JOBS]);
     registry.add_dataset::<flower::AppClients>()?;
     registry.add::<Params>()?;
     registry.add::<StrategyParams>()?;

@@ -396,7 +396,7 @@ impl Algorithm for StrategyParams {
         strategy: &AppStrategy,
         source: &Source<'_>,
     ) -> Result<Shared<AppStrategy>, StrategyError> {
-        let (working, shards) = facts.app.open(&self.app(), source, true)?;
+        let (working, shards) = facts.app.open(&self.app(), (source, None), true)?;
         strategy.at_work.works(working);
         let shards = Arc::new(shards);
         Ok(Shared {

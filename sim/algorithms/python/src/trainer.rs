@@ -138,6 +138,8 @@ pub struct Kept {
     arrays: Vec<KeptArray>,
     /// The metrics of its trainings with their rounds, for the evaluator.
     pub(crate) metrics: Vec<(u32, Vec<Found>)>,
+    /// A digest of each of its updates, with the round.
+    pub(crate) digests: Vec<(u32, u64)>,
 }
 
 impl Trainer for App {
@@ -195,7 +197,7 @@ impl App {
         let (client, round) = (task.shard.client, task.round().0);
         let mut request = Frame::new(
             "train",
-            json!({"client": client, "round": round, "seed": seed(task.rng())}),
+            json!({"client": client, "round": round, "now": task.now().as_secs(), "seed": seed(task.rng())}),
         )
         .with(vec![Array::floats("params", task.parameters)]);
         Self::give_state(&mut request, task)?;
@@ -209,6 +211,11 @@ impl App {
         if let Some(at) = parameters.iter().position(|x| !x.is_finite()) {
             return Err(unread(&format!("number {at} of the update is {}", parameters[at])));
         }
+        let digest = blake3::hash(bytemuck::cast_slice(&parameters));
+        let digest = digest.as_bytes()[..8]
+            .try_into()
+            .map(u64::from_be_bytes)
+            .unwrap_or_default();
         let n_samples = reply.header.get("weight").and_then(Value::as_u64);
         let found = Found::listed(&reply).ok_or_else(|| unread("its metrics are none"))?;
         let reported = |name: &String| {
@@ -237,10 +244,10 @@ impl App {
         if !found.is_empty() {
             kept.metrics.push((round, found));
         }
-        let kept = (kept != Kept::default()).then_some(kept);
+        kept.digests.push((round, digest));
         Ok(Trained {
             n_samples: n_samples.map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
-            kept,
+            kept: Some(kept),
             metrics,
             ..Trained::model(parameters)
         })

@@ -12,6 +12,8 @@ mod failures;
 mod flower;
 #[path = "python/items.rs"]
 mod items;
+#[path = "python/labels.rs"]
+mod labels;
 #[path = "python/own_data.rs"]
 mod own_data;
 #[path = "python/protocols.rs"]

@@ -50,8 +50,12 @@ fn scores_have_the_units_and_directions_of_the_app() {
     assert_eq!(terms["test_loss"].better, Some(folkmoot_metrics::Better::Lower));
     let facts = &run.manifest.public_facts;
     assert_eq!(facts["promise"], "exact on this stack");
+    assert_eq!(facts["task"], "classes");
     assert!(facts["versions"]["numpy"].is_string(), "{facts:?}");
     assert_eq!(run.tables.client_scores.len(), 5);
+    // Whether a GPU's operations are the same each time, nobody knows without PyTorch.
+    let run = desk.whole("gpu", &["strategy.device=\"cuda\""]);
+    assert_eq!(run.manifest.public_facts["promise"], "not exact");
 }
 
 #[test]
@@ -203,4 +207,28 @@ fn a_changed_program_has_another_fingerprint() {
     let print = |run: &folkmoot_metrics::RunDir| run.manifest.data_fingerprints["client.py"].clone();
     assert_ne!(print(&one), print(&other));
     assert_eq!(hash(&one), hash(&other));
+}
+
+#[test]
+fn a_comparison_names_the_first_training_that_differs() {
+    let at = |condition: &str| {
+        SOFTMAX.replace(
+            "    return fm.Update(",
+            &format!("    if {condition}:\n        params['bias'] = params['bias'] + 1.0\n    return fm.Update("),
+        )
+    };
+    let Some(desk) = desk(&at("False")) else { return };
+    let one = desk.whole("one", &[]);
+    std::fs::write(desk.path("client.py"), at("ctx.round >= 1 and ctx.client >= 3")).unwrap();
+    let other = desk.whole("other", &[]);
+    let found = folkmoot_metrics::compare::compare(&desk.path("one"), &desk.path("other")).unwrap();
+    let said = found.unwrap().to_string();
+    assert!(
+        said.starts_with("artifacts/jobs.csv: line 10, training of client 3 in round 1: "),
+        "{said}"
+    );
+    assert_ne!(hash(&one), hash(&other));
+    // Four rounds of five clients, beside the result.
+    let jobs = String::from_utf8(one.artifact("jobs.csv").unwrap()).unwrap();
+    assert_eq!(jobs.lines().count(), 1 + 4 * 5);
 }

@@ -2,6 +2,7 @@
 
 use super::{desk, hash};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 /// An app that trains by `BODY`.
@@ -220,6 +221,41 @@ fn a_python_that_cannot_be_used_is_named_with_a_way_out() {
     let failure = desk.failure(&[]);
     assert!(
         failure.contains("/bin/true -m folkmoot.worker ended at once"),
+        "{failure}"
+    );
+}
+
+#[test]
+fn a_package_of_another_protocol_is_named_with_both_numbers() {
+    let Some(mut desk) = desk(&app(COST, "pass", "None", "pass")) else {
+        return;
+    };
+    let other = "import runpy, sys, folkmoot.wire as wire; wire.PROTOCOL = 99; sys.argv[:3] = [\"w\"]; \
+                 runpy.run_module(\"folkmoot.worker\", run_name=\"__main__\")";
+    let script = format!(
+        "#!/bin/sh\nexec '{}' -c '{other}' \"$@\"\n",
+        desk.machine.python.display()
+    );
+    let python = desk.path("other");
+    fs::write(&python, script).unwrap();
+    fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
+    desk.machine.python = python;
+    let failure = desk.failure(&[]);
+    assert!(
+        failure.contains("the worker speaks protocol 99, and this program protocol 1; install the package folkmoot"),
+        "{failure}"
+    );
+}
+
+#[test]
+fn a_worker_has_the_memory_that_the_card_gives_it() {
+    let body = "params['w'] = params['w'] + np.ones(400_000_000).sum()";
+    let Some(desk) = desk(&app(COST, body, "None", "pass")) else {
+        return;
+    };
+    let failure = desk.failure(&["strategy.memory_gb=2"]);
+    assert!(
+        failure.contains("MemoryError: Unable to allocate 2.98 GiB"),
         "{failure}"
     );
 }

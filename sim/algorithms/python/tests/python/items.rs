@@ -176,6 +176,31 @@ fn attacks_on_an_app_find_what_is_planted_and_nothing_elsewhere() {
 }
 
 #[test]
+fn shadow_models_and_updates_of_an_app_are_attacked_like_those_of_a_network() {
+    let Some(desk) = desk(&format!("{SOFTMAX}{PREDICT}")) else {
+        return;
+    };
+    let settings = [
+        "dataset=ContextualSbm(n_nodes: 90, n_classes: 3, n_features: 200)",
+        "strategy.config={\"epochs\": 300, \"learning_rate\": 1.0}",
+        "strategy.split=Shares(train: 0.5, validation: 0.0)",
+        "strategy.attacks=[LikelihoodRatio(pairs: 6), ClientLinking(rounds: 3)]",
+    ];
+    let run = desk.whole("run", &settings);
+    let of = |name: &str| run.summary[name];
+    // An overfitted model shows its members, another one does not.
+    assert_eq!(of("lira_others"), 45.0);
+    assert!(of("lira_online_auc") > 0.75, "{}", of("lira_online_auc"));
+    let other = of("lira_online_auc@other_model");
+    assert!((other - 0.5).abs() < 0.15, "{other}");
+    // Clients whose updates hold their own nodes are told apart.
+    assert!(of("linking_centred_first") > of("linking_centred_first@chance"));
+    let again = [&settings[..], &["strategy.workers=1"]].concat();
+    let again = desk.go("again", &again, (1, None)).unwrap();
+    assert_eq!(hash(&again), hash(&run));
+}
+
+#[test]
 fn attacks_that_an_app_does_not_open_are_named() {
     let Some(desk) = desk(SOFTMAX) else { return };
     let failure = desk.failure(&["strategy.attacks=[LossThreshold(), GradientInversion(), LinkStealing()]"]);
