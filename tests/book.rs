@@ -23,7 +23,8 @@ use std::process::{Command, Output, Stdio};
 const ELIDED: &str = "[…]";
 
 /// What stands around fields to make a card of them.
-const AROUND: &str = "dataset: GraphClasses(n_graphs: 40, n_classes: 2), partition: Iid(n_clients: 4)";
+// Of data that are not there only the card is checked.
+const AROUND: &str = "dataset: Npz(path: \"absent.npz\"), partition: Iid(n_clients: 4)";
 const STRATEGY: &str = "strategy: FedAvg(inputs: Degree())";
 
 fn source() -> PathBuf {

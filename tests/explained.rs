@@ -10,7 +10,7 @@ fn settings_that_have_a_name_in_the_literature_are_legal_and_explained() {
     assert!(registry.known_as().len() > 5);
     for known in registry.known_as() {
         let card = format!(
-            "(dataset: GraphClasses(), partition: Iid(n_clients: 4), strategy: {})",
+            "(dataset: GraphClasses(), partition: Iid(n_clients: 12), strategy: {})",
             known
                 .strategy
                 .replacen("FedAvg(", "FedAvg(inputs: Degree(), model: (readout: Sum), ", 1)

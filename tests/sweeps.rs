@@ -375,7 +375,7 @@ fn a_number_that_one_arm_alone_has_does_not_apply_to_the_others() {
 #[test]
 fn as_many_points_as_are_allowed_are_checked_in_little_memory() {
     let temp = TempDir::new();
-    let card = |sweep: String| format!("(dataset: Karate, strategy: FedAvg(), sweep: ({sweep}))");
+    let card = |sweep: String| format!("(dataset: Karate, strategy: FedAvg(inputs: Degree()), sweep: ({sweep}))");
     let listed = |n: u32| (1..=n).map(|i| i.to_string()).collect::<Vec<_>>().join(", ");
     temp.write("seeds.ron", card(format!("seeds: [{}]", listed(100_000))));
     let axes = format!(

@@ -1,19 +1,20 @@
-//! `folkmoot check`: are these cards legal, the points of their sweeps, the files of data and
-//! programs that they name, and the shares of clients?
+//! `folkmoot check`: are these cards legal, the points of their sweeps and the files that they name,
+//! and can their runs begin?
 
 use crate::args::CheckArgs;
+use crate::begin::begin;
 use crate::context::{self, Program};
 use crate::data_dirs;
 use crate::exit::Exit;
 use crate::output::{print, warn};
 use crate::text;
-use folkmoot_engine::prelude::StrategyError;
 use folkmoot_graphs::{DataDirs, DataError};
-use folkmoot_scenarios::algorithm::Machine;
-use folkmoot_scenarios::run::{Cache, Failure, load, load_data};
+use folkmoot_scenarios::run::{Cache, Failure, load_data};
 use folkmoot_scenarios::scenario::{self, Scenario};
 use folkmoot_scenarios::sweep::plan;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Configurations of a sweep that are checked, some more apart: a few seconds' worth.
 const MOST_CONFIGURATIONS: usize = 2_000;
@@ -21,8 +22,11 @@ const MOST_CONFIGURATIONS: usize = 2_000;
 /// Arms of a sweep whose data sets are read.
 const MOST_ARMS: usize = 1_000;
 
-/// Generated nodes that are shared out: they take less than a second.
+/// Generated nodes that are made: they take less than a second.
 const MOST_GENERATED: u64 = 50_000;
+
+/// Nodes with which the run of every arm begins: it takes some milliseconds.
+const FEW_NODES: u64 = 1_000;
 
 pub(crate) fn check(program: &Program, args: &CheckArgs) -> Result<(), Exit> {
     let mut bad: Option<Exit> = None;
@@ -47,27 +51,38 @@ fn check_one(program: &Program, card: &str, args: &CheckArgs) -> Result<String, 
     let plan = plan(&scenario, context::VERSION, &program.registry, MOST_CONFIGURATIONS)?;
     let n_points = plan.points.len();
     let dirs = data_dirs::for_card(&args.data, card);
-    let (mut read, mut shared, cache) = (BTreeMap::new(), BTreeSet::new(), Cache::default());
+    let (mut read, mut begun, cache) = (BTreeMap::new(), BTreeSet::new(), Cache::default());
+    let mut noted = BTreeSet::new();
     let n_seeds = plan.manifest.seeds.len().max(1);
     for point in (0..n_points).step_by(n_seeds).take(MOST_ARMS) {
         let scenario = plan.scenario(point)?;
-        let (data, partition) = (scenario.dataset_text().to_owned(), scenario.partition_text().to_owned());
-        let programs = match scenario.strategy().about.programs.is_empty() {
-            true => String::new(),
-            false => scenario.strategy_text().to_owned(),
+        let (data, dataset) = (scenario.dataset_text().to_owned(), scenario.dataset());
+        let n_nodes = match (dataset.is_generated(), read.get(&data)) {
+            (true, _) => dataset.n_generated().filter(|n| *n <= MOST_GENERATED),
+            (false, Some(n_nodes)) => *n_nodes,
+            (false, None) => *read.entry(data.clone()).or_insert(check_data(card, &scenario, &dirs)?),
         };
-        let dataset = scenario.dataset();
-        let is_there = match dataset.is_generated() {
-            true => dataset.n_generated().is_some_and(|n| n <= MOST_GENERATED),
-            false => match read.get(&data) {
-                Some(is_there) => *is_there,
-                None => *read.entry(data.clone()).or_insert(check_data(card, &scenario, &dirs)?),
-            },
+        let Some(n_nodes) = n_nodes else { continue };
+        // Of larger data, an algorithm begins once for all its settings.
+        let strategy = match n_nodes <= FEW_NODES {
+            true => scenario.strategy_text(),
+            false => scenario.strategy().name,
         };
-        if is_there && shared.insert((data, partition, programs)) {
-            check_shares(card, &scenario, &dirs, &cache, args)?;
+        if !begun.insert((data, scenario.partition_text().to_owned(), strategy.to_owned())) {
+            continue;
+        }
+        let python = context::interpreter(args.python.as_ref());
+        match module_without_package(&scenario, &python) {
+            Some(module) => {
+                noted.insert(format!(
+                    "note: {card}: {} has no package folkmoot, so {module} is not checked",
+                    python.display()
+                ));
+            }
+            None => check_beginning(card, &scenario, &dirs, &cache, python)?,
         }
     }
+    noted.iter().for_each(|note| warn(note));
     for doubt in &plan.lints {
         warn(&format!("warning: {card}: {doubt}"));
     }
@@ -94,19 +109,29 @@ fn size(scenario: &Scenario, n_points: usize) -> String {
     }
 }
 
-/// Shares the data out among clients, and makes the world around them. A file with the user's own
-/// program is imported, too.
-fn check_shares(card: &str, scenario: &Scenario, dirs: &DataDirs, cache: &Cache, args: &CheckArgs) -> Result<(), Exit> {
-    match load(scenario, dirs, cache, &mut ()) {
-        Ok(loaded) if loaded.files.programs.is_empty() => Ok(()),
-        Ok(loaded) => {
-            let loaded = loaded.on(Machine {
-                python: context::interpreter(args.python.as_ref()),
-                ..Machine::plain()
-            });
-            let suits = scenario.strategy().suits(&loaded.source(scenario.seed()));
-            suits.map_err(|StrategyError(why)| Exit::usage(format!("error: {card}: {why}")))
-        }
+/// The installed module that a card names as its program, if the interpreter cannot even start a
+/// worker: then nothing is known of the module. A file of the user's own is an error then.
+fn module_without_package(scenario: &Scenario, python: &Path) -> Option<String> {
+    let module = scenario
+        .strategy()
+        .about
+        .programs
+        .iter()
+        .find(|name| !name.ends_with(".py"))?;
+    let tried = Command::new(python).args(["-c", "import folkmoot.worker"]).output();
+    (!tried.is_ok_and(|tried| tried.status.success())).then(|| module.clone())
+}
+
+/// Begins a run of a point.
+fn check_beginning(
+    card: &str,
+    scenario: &Scenario,
+    dirs: &DataDirs,
+    cache: &Cache,
+    python: PathBuf,
+) -> Result<(), Exit> {
+    match begin(scenario, dirs, cache, python) {
+        Ok(()) => Ok(()),
         Err(Failure::Data(DataError::Missing { what, .. })) => {
             warn(&format!(
                 "note: {card}: {} was not found, so it is not checked",
@@ -118,21 +143,21 @@ fn check_shares(card: &str, scenario: &Scenario, dirs: &DataDirs, cache: &Cache,
     }
 }
 
-/// Reads a data set, if its files are there, and prints the notes of its reader. Whether they are.
-fn check_data(card: &str, scenario: &Scenario, dirs: &DataDirs) -> Result<bool, Exit> {
+/// Reads a data set, and prints the notes of its reader. Its number of nodes, if its files are there.
+fn check_data(card: &str, scenario: &Scenario, dirs: &DataDirs) -> Result<Option<u64>, Exit> {
     match load_data(scenario, dirs) {
         Ok(dataset) => {
             for note in &dataset.notes {
                 warn(&format!("note: {card}: {}: {note}", dataset.name));
             }
-            Ok(true)
+            Ok(Some(dataset.n_nodes() as u64))
         }
         Err(Failure::Data(DataError::Missing { what, .. })) => {
             warn(&format!(
                 "note: {card}: {} was not found, so the data are not checked",
                 what.display()
             ));
-            Ok(false)
+            Ok(None)
         }
         Err(failure) => Err(Exit::usage(format!("error: {card}: {failure}"))),
     }

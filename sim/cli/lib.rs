@@ -33,6 +33,7 @@
 
 mod args;
 mod audit;
+mod begin;
 mod budget;
 mod calibrate;
 mod check;

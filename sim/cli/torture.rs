@@ -4,7 +4,6 @@
 //! A seed draws one world: the card, the ways to run it, and the faults. A card that breaks a
 //! promise is made smaller while it breaks the same one. The command is for developers, and hidden.
 
-mod begin;
 mod child;
 mod contracts;
 mod corpus;

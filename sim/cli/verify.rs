@@ -6,6 +6,7 @@ use crate::data_dirs;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::watch::Stopwatch;
+use folkmoot_metrics::run_dir::{Manifest, PROGRAM};
 use folkmoot_metrics::sweep_dir::SWEEP;
 use folkmoot_metrics::{RunDir, SweepDir, SweepWriter};
 use folkmoot_scenarios::run::{Cache, load, run_into};
@@ -75,7 +76,7 @@ fn verify_one(program: &Program, args: &VerifyArgs, dir: &Path, cache: &Cache) -
     let dirs = data_dirs::for_run(&args.data, dir, &run.manifest);
     let loaded = load(&scenario, &dirs, cache, &mut ()).map_err(failed)?;
     let loaded = loaded.on(context::machine(&args.engine));
-    if let Some(changed) = changed_data(&run.manifest.data_fingerprints, &loaded.fingerprints()) {
+    if let Some(changed) = changed_data(&run.manifest, &loaded.fingerprints()) {
         return Ok(Some(changed));
     }
     let scratch = tempfile::Builder::new().prefix("folkmoot-verify-").tempdir();
@@ -112,10 +113,18 @@ fn command(program: &Program, args: &VerifyArgs) -> String {
     command
 }
 
-/// What to say if the data are not those that the run had: then nothing else need be the same.
-fn changed_data(then: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Option<String> {
+/// What to say if the data, or the user's own program, are not those that the run had: then nothing
+/// else need be the same.
+fn changed_data(run: &Manifest, now: &BTreeMap<String, String>) -> Option<String> {
+    let then = &run.data_fingerprints;
     let (name, old) = then.iter().find(|(name, old)| now.get(*name) != Some(*old))?;
     let new = now.get(name).map_or("not there", String::as_str);
+    if run.programs.contains_key(name) {
+        return Some(format!(
+            "{name}, or a file that it reads or imports, has changed since the run: its fingerprint was {old} and is {new}; \
+             the run directory has the code of then in {PROGRAM}"
+        ));
+    }
     Some(format!(
         "the data {name} have changed since the run: their fingerprint was {old} and is {new}; \
          point --data to the folder with the data of then"

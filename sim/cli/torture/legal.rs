@@ -1,9 +1,9 @@
 //! Cards that can be run: what a draw breaks is left out until nothing is broken.
 
-use super::begin::prepare;
 use super::draw::{Fits, Grammar, Wanted};
 use super::drawn::Drawn;
 use super::masked;
+use crate::begin::begin;
 use folkmoot_draws::{SimRng, index};
 use folkmoot_engine::prelude::RunError;
 use folkmoot_graphs::{DataDirs, DataError};
@@ -60,7 +60,7 @@ impl Judge<'_> {
         if scenario.dataset().n_generated().is_some_and(|n| n > MOST_NODES) {
             return Verdict::Unfit;
         }
-        match prepare(&scenario, &self.dirs, &Cache::default(), self.python.clone()) {
+        match begin(&scenario, &self.dirs, &Cache::default(), self.python.clone()) {
             Ok(()) => Verdict::Legal,
             Err(Failure::Data(DataError::Missing { .. })) => Verdict::Unfit,
             Err(Failure::Card(problems)) => first(&problems),

@@ -14,11 +14,9 @@ pytest.importorskip("cloudpickle")
 import folkmoot as fm  # noqa: E402
 
 RATE = 0.5
-CARD = """(
-    dataset: Karate,
-    partition: Iid(n_clients: 4),
-    strategy: Python(app: "", split: Shares(train: 0.5, validation: 0.1), protocol: (rounds: 4)),
-)"""
+SETTINGS = {"split": fm.part("Shares", train=0.5, validation=0.1), "protocol": fm.part(rounds=4)}
+STRATEGY = fm.part("Python", app=fm.quoted(""), **SETTINGS)
+CARD = f"(dataset: Karate, partition: Iid(n_clients: 4), strategy: {STRATEGY})"
 
 
 @fm.initial
@@ -80,7 +78,9 @@ def test_a_card_that_names_an_app_runs_this_interpreter(tmp_path: Path, monkeypa
     for name in ("FOLKMOOT_PYTHON", "VIRTUAL_ENV"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
-    made = fm.run("own-code/softmax", set={"strategy.protocol.rounds": 1}, out=tmp_path / "r")
+    card = CARD.replace('app: ""', 'app: "folkmoot.examples.softmax"').replace("Karate", "ContextualSbm(n_nodes: 80, n_features: 4)")
+    config = {"strategy.config": {"epochs": 1, "learning_rate": 0.1, "momentum": 0.0}}
+    made = fm.run(card, set=config, out=tmp_path / "r")
     assert made.manifest["finished"]
 
 

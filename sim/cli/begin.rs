@@ -14,8 +14,9 @@ use std::path::PathBuf;
 ///
 /// # Errors
 ///
-/// When data are missing or cannot be shared out, or the algorithm cannot work with them.
-pub(super) fn prepare(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, python: PathBuf) -> Result<(), Failure> {
+/// When data are missing or cannot be shared out, or the algorithm, or the user's own program, cannot
+/// work with them.
+pub(crate) fn begin(scenario: &Scenario, dirs: &DataDirs, cache: &Cache, python: PathBuf) -> Result<(), Failure> {
     let loaded = load(scenario, dirs, cache, &mut ())?.on(Machine {
         python,
         ..Machine::plain()
