@@ -76,7 +76,7 @@ impl Place {
         let stderr = File::create(&said).map_or_else(|_| Stdio::null(), Stdio::from);
         let child = self.command(prefix, args).stdout(Stdio::null()).stderr(stderr).spawn();
         let started = now();
-        let (mut is_cut, mut hangs) = (false, false);
+        let (mut asked, mut hangs) = (0, false);
         let code = child.ok().and_then(|mut child| {
             loop {
                 if let Ok(Some(status)) = child.try_wait() {
@@ -84,11 +84,12 @@ impl Place {
                 }
                 let passed = started.elapsed();
                 meanwhile(child.id(), passed);
-                if passed > self.limit && !is_cut {
-                    is_cut = true;
+                // The first stops a run with its state saved. Scores at its end are not cut short; the second signal ends it.
+                if asked < 2 && passed > self.limit + asked * PATIENCE {
+                    asked += 1;
                     signal(child.id(), "TERM");
                 }
-                if passed > self.limit + PATIENCE {
+                if passed > self.limit + 2 * PATIENCE {
                     hangs = true;
                     kill(&mut child);
                 }
@@ -100,7 +101,7 @@ impl Place {
             code,
             stderr: String::from_utf8_lossy(&stderr).into_owned(),
             took: started.elapsed(),
-            is_cut,
+            is_cut: asked > 0,
             hangs,
         }
     }
