@@ -42,9 +42,9 @@ impl fmt::Display for Difference {
 
 /// The first difference between the results in `a` and `b`, or `None` if they are equal.
 ///
-/// Compared are trainings of a user's own program, then the files of the fingerprint, in its order: the tables cell by cell, the summary
-/// name by name, artifacts by size and first differing byte. The scenario, the manifest and the
-/// timing are not results.
+/// Compared are trainings of a user's own program, then the files of the fingerprint, in its order:
+/// the tables cell by cell, the summary name by name, artifacts by size and first differing byte.
+/// The scenario, the manifest and the timing are not results.
 ///
 /// # Errors
 ///
@@ -60,7 +60,7 @@ pub fn compare(a: &Path, b: &Path) -> Result<Option<Difference>, ReadError> {
     );
     // Artifacts that only the second has come last; the tables are in both lists.
     all.extend(names[1].iter().filter(|name| !names[0].contains(name)));
-    // Results differ since a training does, which says more.
+    // A training that differs is the cause of results that do.
     let jobs = format!("{ARTIFACTS}/{}", JOBS.file);
     if names.iter().all(|names| names.contains(&jobs)) {
         all.insert(0, &jobs);

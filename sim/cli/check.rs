@@ -9,9 +9,10 @@ use crate::exit::Exit;
 use crate::output::{print, warn};
 use crate::text;
 use folkmoot_graphs::{DataDirs, DataError};
-use folkmoot_scenarios::run::{Cache, Failure, load_data};
+use folkmoot_scenarios::run::{Cache, Failure, load, load_data};
 use folkmoot_scenarios::scenario::{self, Scenario};
 use folkmoot_scenarios::sweep::plan;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -53,6 +54,7 @@ fn check_one(program: &Program, card: &str, args: &CheckArgs) -> Result<String, 
     let dirs = data_dirs::for_card(&args.data, card);
     let (mut read, mut begun, cache) = (BTreeMap::new(), BTreeSet::new(), Cache::default());
     let mut noted = BTreeSet::new();
+    let (python, lacks_package) = (context::interpreter(args.python.as_ref()), OnceCell::new());
     let n_seeds = plan.manifest.seeds.len().max(1);
     for point in (0..n_points).step_by(n_seeds).take(MOST_ARMS) {
         let scenario = plan.scenario(point)?;
@@ -71,16 +73,20 @@ fn check_one(program: &Program, card: &str, args: &CheckArgs) -> Result<String, 
         if !begun.insert((data, scenario.partition_text().to_owned(), strategy.to_owned())) {
             continue;
         }
-        let python = context::interpreter(args.python.as_ref());
-        match module_without_package(&scenario, &python) {
-            Some(module) => {
-                noted.insert(format!(
-                    "note: {card}: {} has no package folkmoot, so {module} is not checked",
+        let calls_module = || {
+            let has_programs = !scenario.strategy().about.programs.is_empty();
+            let loaded = || load(&scenario, &dirs, &cache, &mut ());
+            has_programs && loaded().is_ok_and(|loaded| loaded.files.programs.is_empty())
+        };
+        noted.extend(
+            match calls_module() && *lacks_package.get_or_init(|| lacks_package_in(&python)) {
+                true => Some(format!(
+                    "note: {card}: {} has no package folkmoot, so the module that the card names is not checked",
                     python.display()
-                ));
-            }
-            None => check_beginning(card, &scenario, &dirs, &cache, python)?,
-        }
+                )),
+                false => check_beginning(card, &scenario, &dirs, &cache, python.clone())?,
+            },
+        );
     }
     noted.iter().for_each(|note| warn(note));
     for doubt in &plan.lints {
@@ -109,41 +115,33 @@ fn size(scenario: &Scenario, n_points: usize) -> String {
     }
 }
 
-/// The installed module that a card names as its program, if the interpreter cannot even start a
-/// worker: then nothing is known of the module. A file of the user's own is an error then.
-fn module_without_package(scenario: &Scenario, python: &Path) -> Option<String> {
-    let module = scenario
-        .strategy()
-        .about
-        .programs
-        .iter()
-        .find(|name| !name.ends_with(".py"))?;
+/// Whether an interpreter cannot even start a worker: then nothing is known of an installed module.
+/// For a file of the user's own that is an error.
+fn lacks_package_in(python: &Path) -> bool {
     let tried = Command::new(python).args(["-c", "import folkmoot.worker"]).output();
-    (!tried.is_ok_and(|tried| tried.status.success())).then(|| module.clone())
+    !tried.is_ok_and(|tried| tried.status.success())
 }
 
-/// Begins a run of a point.
+/// Begins a run of a point. A note, if what it needs is not there.
 fn check_beginning(
     card: &str,
     scenario: &Scenario,
     dirs: &DataDirs,
     cache: &Cache,
     python: PathBuf,
-) -> Result<(), Exit> {
+) -> Result<Option<String>, Exit> {
     match begin(scenario, dirs, cache, python) {
-        Ok(()) => Ok(()),
-        Err(Failure::Data(DataError::Missing { what, .. })) => {
-            warn(&format!(
-                "note: {card}: {} was not found, so it is not checked",
-                what.display()
-            ));
-            Ok(())
-        }
+        Ok(()) => Ok(None),
+        Err(Failure::Data(DataError::Missing { what, .. })) => Ok(Some(format!(
+            "note: {card}: {} was not found, so it is not checked",
+            what.display()
+        ))),
         Err(failure) => Err(Exit::usage(format!("error: {card}: {failure}"))),
     }
 }
 
-/// Reads a data set, and prints the notes of its reader. Its number of nodes, if its files are there.
+/// Reads a data set, and prints the notes of its reader. Its number of nodes, if its files are
+/// there.
 fn check_data(card: &str, scenario: &Scenario, dirs: &DataDirs) -> Result<Option<u64>, Exit> {
     match load_data(scenario, dirs) {
         Ok(dataset) => {

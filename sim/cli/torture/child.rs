@@ -84,7 +84,8 @@ impl Place {
                 }
                 let passed = started.elapsed();
                 meanwhile(child.id(), passed);
-                // The first stops a run with its state saved. Scores at its end are not cut short; the second signal ends it.
+                // The first signal stops a run with its state saved. A run that scores at its end
+                // goes on, and the second signal ends it.
                 if asked < 2 && passed > self.limit + asked * PATIENCE {
                     asked += 1;
                     signal(child.id(), "TERM");

@@ -341,25 +341,26 @@ pub(crate) fn predicted(
         };
         let (_, mut reply) = working.pool.ask(&request, None).map_err(failed)?;
         let mut doubles = |name| reply.take(name).and_then(|array| array.as_doubles());
-        let read = doubles("logits").zip(doubles("truth"));
+        let is_asked = |item: &&u32| parts.iter().any(|part| part.binary_search(item).is_ok());
+        let items: Vec<&u32> = working.partition().shard(client).iter().filter(is_asked).collect();
+        let of_classes = task == classifier::Task::Classes;
+        let n_truth = items.len() * if of_classes { 1 } else { width };
+        let read = doubles("logits").zip(doubles("truth")).filter(|(logits, truth)| {
+            let are_known = !of_classes || truth.iter().all(|class| (0.0..width as f64).contains(class));
+            logits.len() == items.len() * width && truth.len() == n_truth && are_known
+        });
         let (logits, truth) =
             read.ok_or_else(|| failed(Trouble::Pool("the worker's predictions cannot be read".to_owned())))?;
-        let is_asked = |item: &&u32| parts.iter().any(|part| part.binary_search(item).is_ok());
-        let items = working.partition().shard(client).iter().filter(is_asked);
         let query = |(at, item): (usize, &u32)| Query {
             item: *item,
-            class: if task == classifier::Task::Classes {
-                truth[at] as u32
-            } else {
-                0
-            },
+            class: if of_classes { truth[at] as u32 } else { 0 },
             logits: logits[at * width..][..width].to_vec(),
-            truth: match task {
-                classifier::Task::Classes => Vec::new(),
-                classifier::Task::Labels | classifier::Task::Numbers => truth[at * width..][..width].to_vec(),
+            truth: match of_classes {
+                true => Vec::new(),
+                false => truth[at * width..][..width].to_vec(),
             },
         };
-        Ok(items.enumerate().map(query).collect())
+        Ok(items.into_iter().enumerate().map(query).collect())
     };
     let each: Vec<Result<_, StrategyError>> = divided.par_iter().enumerate().map(of_client).collect();
     each.into_iter().collect()

@@ -1,7 +1,7 @@
 //! Data sets that cards name (field `dataset:`): built in, read from files, or generated.
 //!
-//! Each is a component, declared in the file of its reader or generator. [`DataSource::load`](crate::DataSource::load)
-//! makes a [`Dataset`](crate::Dataset) of it.
+//! Each is a component, declared in the file of its reader or generator.
+//! [`DataSource::load`](crate::DataSource::load) makes a [`Dataset`](crate::Dataset) of it.
 //!
 //! Generated graphs except [`ControlFlow`] are simple and undirected. With `min_degree` (default
 //! 1), nodes with too few edges get more, in ascending order. Each added edge goes to a node drawn

@@ -53,7 +53,7 @@ fn scores_have_the_units_and_directions_of_the_app() {
     assert_eq!(facts["task"], "classes");
     assert!(facts["versions"]["numpy"].is_string(), "{facts:?}");
     assert_eq!(run.tables.client_scores.len(), 5);
-    // Whether a GPU's operations are the same each time, nobody knows without PyTorch.
+    // Without PyTorch, deterministic operations cannot be requested of a GPU.
     let run = desk.whole("gpu", &["strategy.device=\"cuda\""]);
     assert_eq!(run.manifest.public_facts["promise"], "not exact");
 }
