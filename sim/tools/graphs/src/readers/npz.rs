@@ -6,8 +6,8 @@
 //! classes `labels` or, several per node, `labels_*` in sparse rows. The layouts of PyTorch
 //! Geometric (`edge_index`, `edge_weight`, `x`, `y`, `num_nodes`) and of the heterophilous sets
 //! (`edges`, `node_features`, `node_labels`) are read by these names. `train_mask`, `val_mask`,
-//! `test_mask` are optional. Other members are an error if they look like data of nodes, else a
-//! note. Numbers may be of any integer or float type, bool for masks; pickled objects are not read.
+//! `test_mask` are optional, for one split or for several. Other members are an error if they look
+//! like data of nodes, else a note. Numbers may be of any integer or float type, bool for masks; pickled objects are not read.
 //! A zip file with one such archive in it and nothing else is read as that.
 
 mod members;
@@ -26,7 +26,7 @@ use super::limits::MAX_NODES;
 use super::notes::{note_cleaned, note_graph, note_unlabelled};
 use crate::data_source::{CatalogueEntry, DataSource, Isolated, checked, is_path, own, stem};
 use crate::{DataDirs, DataError, Dataset, Features, GraphBuilder, Labels, SparseRows, Splits};
-use members::{EntryRows, LIMITS, Members, Sparse, node_mask, open, open_listed, unwrapped};
+use members::{EntryRows, LIMITS, Members, Sparse, open, open_listed, unwrapped};
 
 /// A NumPy archive (`numpy.savez`), or a zip file containing one. Archives with the member
 /// `folkmoot` hold one or many graphs in the layout of the page *Use your own graph*, which
@@ -35,7 +35,8 @@ use members::{EntryRows, LIMITS, Members, Sparse, node_mask, open, open_listed, 
 /// `adj_indices`, `adj_indptr`, `adj_shape`; features `attr_*` or a dense `attr_matrix`;
 /// classes `labels` or `labels_*`. Heterophilous graphs: `edges`, `node_features`,
 /// `node_labels`. All may have `train_mask`, `val_mask` and `test_mask`, used by
-/// `split: Published`.
+/// `split: Published`: an entry per item, or a column per published split. `train_masks`,
+/// `val_masks` and `test_masks` have a row per split.
 #[component(name = "Npz", rules)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Npz {
@@ -44,6 +45,8 @@ pub struct Npz {
     pub path: String,
     /// Keep only the largest component.
     pub largest_component: bool,
+    /// Number of the published split, from 0, if the file has several.
+    pub split: u32,
 }
 
 impl Npz {
@@ -63,7 +66,7 @@ impl DataSource for Npz {
 
     fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
         checked(self)?;
-        let dataset = read_npz(&self.name(), &dirs.locate_own(&self.path)?)?;
+        let dataset = read_npz(&self.name(), &dirs.locate_own(&self.path)?, self.split)?;
         own(dataset, self.largest_component, Isolated::Keep)
     }
 
@@ -74,14 +77,14 @@ impl DataSource for Npz {
 }
 
 /// Reads the whole graph; the caller cuts out its largest component.
-pub(super) fn read_npz(name: &str, path: &Path) -> Result<Dataset, DataError> {
-    parse(name, read_bytes(path)?).map_err(|message| DataError::format(path, message))
+pub(super) fn read_npz(name: &str, path: &Path, split: u32) -> Result<Dataset, DataError> {
+    parse(name, read_bytes(path)?, split).map_err(|message| DataError::format(path, message))
 }
 
-fn parse(name: &str, bytes: Vec<u8>) -> Result<Dataset, String> {
+fn parse(name: &str, bytes: Vec<u8>, split: u32) -> Result<Dataset, String> {
     let members = open(unwrapped(bytes, LIMITS)?, LIMITS)?;
     if members.is_own {
-        return own::parse(name, &members);
+        return own::parse(name, &members, split);
     }
     let (n_nodes, pairs, weights) = edges(&members)?;
     if n_nodes == 0 {
@@ -106,15 +109,13 @@ fn parse(name: &str, bytes: Vec<u8>) -> Result<Dataset, String> {
     if let Some((member, labels)) = members.only(&["labels", "y", "node_labels"])? {
         add_labels(&mut dataset, member, labels, n_nodes)?;
     }
-    let mask = |name: &str| match members.arrays.get(name) {
-        Some(array) => node_mask(array, name, n_nodes).map(Some),
-        None => Ok(None),
-    };
-    dataset.splits = match (mask("train_mask")?, mask("val_mask")?, mask("test_mask")?) {
-        (Some(train), Some(val), Some(test)) => Some(Splits { train, val, test }),
-        (None, None, None) => None,
+    let (masks, note) = members.masks(("node", n_nodes as usize), split)?;
+    dataset.splits = match masks {
+        [Some(train), Some(val), Some(test)] => Some(Splits { train, val, test }),
+        [None, None, None] => None,
         _ => return Err("of `train_mask`, `val_mask` and `test_mask` all or none must be present".to_string()),
     };
+    dataset.notes.extend(note);
     if let Some(node) = dataset.splits.as_ref().and_then(Splits::twice) {
         return Err(format!(
             "node {node} is in two of the masks for training, validation and test"
@@ -127,6 +128,11 @@ fn parse(name: &str, bytes: Vec<u8>) -> Result<Dataset, String> {
 pub(super) fn features(bytes: Vec<u8>, n_nodes: u32) -> Result<Features, String> {
     const DENSE: &[&str] = &["x", "features", "arr_0", "attr_matrix"];
     let members = open_listed(bytes, LIMITS, &[DENSE, members::SPARSE].concat())?;
+    let by_rows = "a sparse matrix must be stored by rows; save scipy.sparse.csr_matrix(…) of it";
+    match members.arrays.get("format").map(|array| &array.values) {
+        Some(Values::Texts(texts)) if texts.iter().any(|text| text != "csr") => return Err(by_rows.to_owned()),
+        _ => {}
+    }
     match (members.sparse("")?, members.only(DENSE)?) {
         (None, Some((member, array))) => Ok(Features::Dense(matrix(member, array, n_nodes)?.into())),
         (Some(sparse), None) => {
@@ -135,13 +141,6 @@ pub(super) fn features(bytes: Vec<u8>, n_nodes: u32) -> Result<Features, String>
                     "`shape` must have one row per node ({n_nodes}), got {}",
                     sparse.n_rows
                 ));
-            }
-            let is_csr = match members.arrays.get("format").map(|array| &array.values) {
-                Some(Values::Texts(texts)) => texts.iter().all(|text| text == "csr"),
-                _ => true,
-            };
-            if !is_csr {
-                return Err("a sparse matrix must be stored by rows; save scipy.sparse.csr_matrix(…) of it".to_owned());
             }
             let rows = SparseRows::from_rows(sparse.n_columns, &sorted(sparse.rows)?);
             Ok(Features::Sparse(
@@ -232,11 +231,9 @@ fn n_nodes(members: &Members) -> Result<u32, String> {
 /// Refuses members that look like data of nodes and are not read; notes the rest.
 fn others(dataset: &mut Dataset, members: &Members, n_nodes: u32) -> Result<(), String> {
     const NAMES: &[&str] = &["node_names", "attr_names", "class_names", "metadata"];
-    const SPLITS: &[&str] = &["train_masks", "val_masks", "test_masks"];
     let is_data = |(name, descr, shape): &&(String, String, Vec<usize>)| {
         let is_number = !descr.is_empty() && !descr.contains(['O', 'U', 'S', 'V']);
-        let is_known = NAMES.contains(&name.as_str()) || SPLITS.contains(&name.as_str());
-        is_number && !is_known && shape.contains(&(n_nodes as usize))
+        is_number && !NAMES.contains(&name.as_str()) && shape.contains(&(n_nodes as usize))
     };
     let shown = |name: &str| name.chars().take(40).collect::<String>().escape_debug().to_string();
     if let Some((name, _, shape)) = members.others.iter().find(is_data) {

@@ -58,7 +58,7 @@ impl DataSource for Planetoid {
     fn load(&self, dirs: &DataDirs, _: &mut SimRng) -> Result<Dataset, DataError> {
         let file = self.name.file();
         let get = GET_PLANETOID.replace("NAME", &stem(file));
-        let dataset = read_npz(&self.name(), &dirs.locate_set(file, &get)?)?;
+        let dataset = read_npz(&self.name(), &dirs.locate_set(file, &get)?, 0)?;
         Ok(cut(dataset, self.largest_component))
     }
 

@@ -34,8 +34,11 @@ pub(super) const MEMBERS: &[&str] = &[
     "node_labels",
     "num_nodes",
     "test_mask",
+    "test_masks",
     "train_mask",
+    "train_masks",
     "val_mask",
+    "val_masks",
     "x",
     "y",
 ];
@@ -168,15 +171,74 @@ pub(super) fn open_listed(bytes: Vec<u8>, limits: Limits, listed: &[&'static str
     Ok(members)
 }
 
-/// The values of an array as a mask over the nodes.
-pub(super) fn node_mask(array: &Array, name: &str, n_nodes: u32) -> Result<Vec<bool>, String> {
-    match &array.values {
-        Values::Bools(values) if values.len() == n_nodes as usize => Ok(values.clone()),
-        Values::Bools(values) => Err(format!(
-            "`{name}` must have one entry per node ({n_nodes}), got {}",
-            values.len()
-        )),
-        _ => Err(format!("`{name}` must hold bools")),
+/// The masks for training, validation and test of one of the published splits, as far as they are
+/// there, and a note if there are several splits. A mask of one split has an entry per item and serves all
+/// splits; of several, `train_mask` has a column for each, as in PyTorch Geometric, or
+/// `train_masks` a row for each, as in the heterophilous sets.
+pub(super) type Masks = ([Option<Vec<bool>>; 3], Option<String>);
+
+impl Members {
+    /// The masks of split `split`; `item` is what an item is called.
+    ///
+    /// # Errors
+    ///
+    /// When a mask has another shape, or there is no such split.
+    pub(super) fn masks(&self, (item, n_items): (&str, usize), split: u32) -> Result<Masks, String> {
+        const NAMES: [[&str; 2]; 3] = [
+            ["train_mask", "train_masks"],
+            ["val_mask", "val_masks"],
+            ["test_mask", "test_masks"],
+        ];
+        let mut n_splits = 1;
+        let mut one = |names: &[&'static str; 2]| {
+            let Some((name, array)) = self.only(names)? else {
+                return Ok(None);
+            };
+            let Values::Bools(values) = &array.values else {
+                return Err(format!("`{name}` must hold bools"));
+            };
+            let is_by_row = name == names[1];
+            // Splits, and the distances of the entries of one split and of one item.
+            let (n, by_split, by_item) = match array.shape[..] {
+                [items] if items == n_items => (1, 0, 1),
+                [n, items] if is_by_row && items == n_items => (n, items, 1),
+                [items, n] if !is_by_row && items == n_items => (n, 1, n),
+                _ => {
+                    let rows = if is_by_row { "a row per split of " } else { "" };
+                    return Err(format!(
+                        "`{name}` must have {rows}one entry per {item} ({n_items}), got shape {:?}",
+                        array.shape
+                    ));
+                }
+            };
+            if n > 1 && n_splits > 1 && n != n_splits {
+                return Err(format!("`{name}` has {n} splits, and another mask {n_splits}"));
+            }
+            n_splits = n_splits.max(n);
+            let first = if n == 1 { 0 } else { split as usize * by_split };
+            let entry = |at: usize| values.get(first + at * by_item).copied();
+            // A split that is not there is an error below.
+            Ok(Some((0..n_items).map(|at| entry(at).unwrap_or_default()).collect()))
+        };
+        let masks = [one(&NAMES[0])?, one(&NAMES[1])?, one(&NAMES[2])?];
+        if split as usize >= n_splits {
+            return Err(match n_splits {
+                1 => format!(
+                    "`split: {split}` is the number of one of several splits, and the archive has one; leave `split` out"
+                ),
+                n => format!(
+                    "`split` must be one of the {n} splits of the archive, 0 to {}, got {split}",
+                    n - 1
+                ),
+            });
+        }
+        let note = || {
+            format!(
+                "{n_splits} published splits: split {split} of 0 to {} is used",
+                n_splits - 1
+            )
+        };
+        Ok((masks, (n_splits > 1).then(note)))
     }
 }
 

@@ -50,8 +50,11 @@ pub(super) const MEMBERS: &[&str] = &[
     "ptr",
     "task",
     "test_mask",
+    "test_masks",
     "train_mask",
+    "train_masks",
     "val_mask",
+    "val_masks",
     "x",
     "x_data",
     "x_indices",
@@ -89,7 +92,7 @@ impl Sizes {
     }
 }
 
-pub(super) fn parse(name: &str, members: &Members) -> Result<Dataset, String> {
+pub(super) fn parse(name: &str, members: &Members, split: u32) -> Result<Dataset, String> {
     if let Some((one, _)) = members.scalar(MARK)?.filter(|(version, _)| *version != VERSION) {
         return Err(format!(
             "`{MARK}` is {one}, and this program reads version {VERSION} of the layout; write the file again with its \
@@ -107,7 +110,7 @@ pub(super) fn parse(name: &str, members: &Members) -> Result<Dataset, String> {
     if let Some(y) = members.arrays.get("y") {
         add_y(&mut dataset, members, &sizes, y)?;
     }
-    dataset.splits = splits(members, &sizes)?;
+    dataset.splits = splits(members, &sizes, split, &mut dataset.notes)?;
     if let Some(clients) = members.arrays.get(CLIENT) {
         let clients = classes_of(CLIENT, clients)?;
         sizes.rows(CLIENT, clients.len())?;
@@ -389,21 +392,10 @@ fn classes_of(name: &str, array: &Array) -> Result<Vec<Option<Class>>, String> {
     }
 }
 
-fn splits(members: &Members, sizes: &Sizes) -> Result<Option<Splits>, String> {
+fn splits(members: &Members, sizes: &Sizes, split: u32, notes: &mut Vec<String>) -> Result<Option<Splits>, String> {
     let n_items = sizes.n_items(sizes.level);
-    let mask = |name: &str| match members.arrays.get(name).map(|array| (array, &array.values)) {
-        None => Ok(None),
-        Some((array, Values::Bools(values))) if array.shape.len() == 1 => {
-            sizes.rows(name, values.len())?;
-            Ok(Some(values.clone()))
-        }
-        Some((array, Values::Bools(_))) => Err(format!(
-            "`{name}` must have one dimension, got shape {:?}; store one of the splits",
-            array.shape
-        )),
-        Some(_) => Err(format!("`{name}` must hold bools")),
-    };
-    let masks = [mask("train_mask")?, mask("val_mask")?, mask("test_mask")?];
+    let (masks, note) = members.masks((sizes.level.one(), n_items), split)?;
+    notes.extend(note);
     if masks.iter().all(Option::is_none) {
         return Ok(None);
     }

@@ -80,7 +80,7 @@ fn example() -> Vec<(&'static str, Vec<u8>)> {
 
 #[test]
 fn hand_written_archive_reads_as_it_was_meant() {
-    let dataset = parse("test", archive(&example())).unwrap();
+    let dataset = parse("test", archive(&example()), 0).unwrap();
     assert_eq!(dataset.graph().edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
     let features = dataset.features.as_ref().unwrap();
     assert_eq!(
@@ -115,7 +115,7 @@ fn an_archive_in_a_zip_file_is_read_as_that() {
         writer.finish().unwrap().into_inner()
     };
     let plain = archive(&example());
-    let read = |bytes: Vec<u8>| parse("example", bytes).map(|dataset| dataset.fingerprint());
+    let read = |bytes: Vec<u8>| parse("example", bytes, 0).map(|dataset| dataset.fingerprint());
     assert_eq!(read(zipped("example.npz", &plain)), read(plain.clone()));
     assert!(read(zipped("example.bin", &plain)).is_err());
     assert!(read(zipped("a.npz", &zipped("b.npz", &plain))).is_err());
@@ -136,7 +136,7 @@ fn missing_and_odd_members_are_named() {
         if let Some(content) = content {
             members.push((MEMBERS.iter().find(|member| **member == name).unwrap(), content));
         }
-        parse("test", archive(&members)).expect_err("an odd archive")
+        parse("test", archive(&members), 0).expect_err("an odd archive")
     };
     assert!(with("adj_shape", None).contains("member `adj_shape` is missing (found adj_data, adj_indices"));
     assert!(with("adj_indices", Some(f4(&[1.0]))).contains("`adj_indices` must hold integers"));
@@ -158,24 +158,24 @@ fn missing_and_odd_members_are_named() {
         ("adj_shape", i8(&[0, 0])),
     ];
     assert!(
-        parse("test", archive(&empty))
+        parse("test", archive(&empty), 0)
             .unwrap_err()
             .contains("the graph has no nodes")
     );
     assert!(
-        parse("test", b"PK but nothing else".to_vec())
+        parse("test", b"PK but nothing else".to_vec(), 0)
             .unwrap_err()
             .contains("not a .npz archive")
     );
     assert!(
-        parse("test", archive(&[]))
+        parse("test", archive(&[]), 0)
             .unwrap_err()
             .contains("`adj_indptr` is missing (found nothing)")
     );
 }
 
 fn planetoid(name: &str) -> Option<Dataset> {
-    real_data().map(|data| read_npz(name, &data.join(format!("planetoid/{name}.npz"))).unwrap())
+    real_data().map(|data| read_npz(name, &data.join(format!("planetoid/{name}.npz")), 0).unwrap())
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn edited(changes: &[(&'static str, Option<Vec<u8>>)]) -> Result<Dataset, String
         members.retain(|(member, _)| member != name);
         members.extend(content.clone().map(|content| (*name, content)));
     }
-    parse("test", archive(&members))
+    parse("test", archive(&members), 0)
 }
 
 const NO_SPARSE: [(&str, Option<Vec<u8>>); 4] = [
@@ -359,7 +359,7 @@ fn layouts_of_other_libraries_read_as_the_same_graph() {
     let by_rows = || edge_list(&[0, 1, 2, 1, 2, 2], &[2, 3]);
     let by_columns = || edge_list(&[0, 1, 1, 2, 2, 2], &[3, 2]);
     let (x, y) = (f8(&[1.0; 8], &[4, 2]), i8(&[0, 2, 1, -1]));
-    let of = |members: &[(&str, Vec<u8>)]| parse("test", archive(members));
+    let of = |members: &[(&str, Vec<u8>)]| parse("test", archive(members), 0);
     let expected = edited(&NO_SPARSE).unwrap();
     for members in [
         [("edge_index", by_rows()), ("x", x.clone()), ("y", y.clone())],
@@ -417,12 +417,82 @@ fn data_of_nodes_under_an_unknown_name_are_refused_and_the_rest_is_noted() {
     let noted = edited(&[
         ("edge_attr", Some(f8(&[1.0; 10], &[5, 2]))),
         ("n_classes", Some(i8(&[2]))),
-        ("train_masks", Some(npy("|b1", 4, &[1; 4]))),
         ("class_names", Some(u4(&["a", "b"]))),
     ]);
-    let note =
-        "the archive's members are not read: `node_names`, `edge_attr`, `n_classes`, `train_masks`, `class_names`";
+    let note = "the archive's members are not read: `node_names`, `edge_attr`, `n_classes`, `class_names`";
     assert_eq!(noted.unwrap().notes[0], note);
+}
+
+/// The heterophilous sets have a row for each split, PyTorch Geometric a column, and at times one
+/// test mask for all.
+#[test]
+fn one_of_several_published_splits_is_read() {
+    let masks = |shape: [usize; 2], bits: [u8; 8]| Some(folkmoot_metrics::npy::npy("|b1", &shape, &bits));
+    let read = |members: &[(&'static str, Option<Vec<u8>>)], split: u32| {
+        let mut archived = example();
+        archived.retain(|(name, _)| members.iter().all(|(other, _)| name != other));
+        archived.extend(
+            members
+                .iter()
+                .filter_map(|(name, content)| Some((*name, content.clone()?))),
+        );
+        parse("test", archive(&archived), split)
+    };
+    let by_row = [
+        ("train_mask", None),
+        ("val_mask", None),
+        ("test_mask", None),
+        ("train_masks", masks([2, 4], [1, 0, 0, 0, 0, 1, 0, 0])),
+        ("val_masks", masks([2, 4], [0, 1, 0, 0, 1, 0, 0, 0])),
+        ("test_masks", masks([2, 4], [0, 0, 1, 1, 0, 0, 1, 1])),
+    ];
+    let by_column = [
+        ("train_mask", masks([4, 2], [1, 0, 0, 1, 0, 0, 0, 0])),
+        ("val_mask", masks([4, 2], [0, 1, 1, 0, 0, 0, 0, 0])),
+        ("test_mask", Some(npy("|b1", 4, &[0, 0, 1, 1]))),
+    ];
+    for members in [&by_row[..], &by_column] {
+        for (split, trains, validates) in [(0, 0, 1), (1, 1, 0)] {
+            let dataset = read(members, split).unwrap();
+            let splits = dataset.splits.unwrap();
+            let one = |at: usize| [0, 1, 2, 3].map(|item| item == at).to_vec();
+            assert_eq!((splits.train, splits.val), (one(trains), one(validates)));
+            assert_eq!(splits.test, [false, false, true, true]);
+            let note = format!("2 published splits: split {split} of 0 to 1 is used");
+            assert!(dataset.notes.contains(&note), "{:?}", dataset.notes);
+        }
+        let error = read(members, 2).unwrap_err();
+        assert_eq!(
+            error,
+            "`split` must be one of the 2 splits of the archive, 0 to 1, got 2"
+        );
+    }
+    assert!(
+        read(&[], 1)
+            .unwrap_err()
+            .contains("the archive has one; leave `split` out")
+    );
+    let unlike = ("val_mask", Some(folkmoot_metrics::npy::npy("|b1", &[4, 3], &[0; 12])));
+    let error = read(&[by_column[0].clone(), unlike], 0).unwrap_err();
+    assert_eq!(error, "`val_mask` has 3 splits, and another mask 2");
+    let turned = ("train_masks", masks([4, 2], [0; 8]));
+    let error = read(&[("train_mask", None), turned], 0).unwrap_err();
+    assert_eq!(
+        error,
+        "`train_masks` must have a row per split of one entry per node (4), got shape [4, 2]"
+    );
+}
+
+/// The sets of Platonov et al. (2023), whose splits take half of the nodes, a quarter and a quarter.
+#[test]
+fn published_splits_of_minesweeper_are_read() {
+    let Some(data) = real_data() else { return };
+    let path = data.join("heterophilous-npz/minesweeper.npz");
+    let splits: Vec<Splits> = (0..10)
+        .map(|split| read_npz("minesweeper", &path, split).unwrap().splits.unwrap())
+        .collect();
+    assert!(splits.iter().all(|split| split.sizes() == (5000, 2500, 2500)));
+    assert!((1..10).all(|at| splits[at].train != splits[at - 1].train));
 }
 
 proptest! {
@@ -430,13 +500,13 @@ proptest! {
     fn random_mutated_and_truncated_archives_never_panic(
         bytes in proptest::collection::vec(any::<u8>(), 0..200), at in 0_usize..4000, byte: u8, len in 0_usize..4000
     ) {
-        let _ = parse("test", bytes.clone());
+        let _ = parse("test", bytes.clone(), 0);
         let mut file = archive(&example());
         if let Some(target) = file.get_mut(at) {
             *target = byte;
         }
-        let _ = parse("test", file.clone());
+        let _ = parse("test", file.clone(), 0);
         file.truncate(len);
-        let _ = parse("test", file);
+        let _ = parse("test", file, 0);
     }
 }

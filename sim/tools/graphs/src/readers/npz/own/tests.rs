@@ -54,7 +54,7 @@ fn archive(members: &Archive) -> Vec<u8> {
 }
 
 fn parse(members: &Archive) -> Result<Dataset, String> {
-    parse_archive("own", archive(members))
+    parse_archive("own", archive(members), 0)
 }
 
 /// A path of four nodes with everything that nodes can have. Edge 1 to 2 is listed in both
@@ -318,7 +318,7 @@ fn what_does_not_fit_is_refused_with_its_member() {
     refused(one("test_mask", bools(&[1, 0, 0, 0])), "node 0 is in two of the masks");
     refused(
         one("val_mask", bools(&[1, 0])),
-        "`val_mask` must have one entry per node (4), got 2",
+        "`val_mask` must have one entry per node (4), got shape [2]",
     );
     refused(
         one("client", integers(&[4], &[0, 1, -1, 0])),
@@ -349,6 +349,7 @@ fn a_set_of_graphs_cannot_be_cut_to_a_component() {
     let spec = datasets::Npz {
         path: path.to_string_lossy().into_owned(),
         largest_component: true,
+        split: 0,
     };
     let error = spec.load(&DataDirs::new(), &mut SimRng::seed_from_u64(1)).unwrap_err();
     assert_eq!(
@@ -388,6 +389,6 @@ proptest! {
         let mut whole = archive(&path());
         let at = at % whole.len();
         whole[at] = byte;
-        let _ = parse_archive("own", whole);
+        let _ = parse_archive("own", whole, 0);
     }
 }
