@@ -3,59 +3,23 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Dict, Mapping, Optional
 
 import folkmoot as fm
 import pytest
+import small
 from folkmoot.app import Rng
+from small import CARDS, EXAMPLES
 
-CARDS = Path(__file__).parents[1] / "examples" / "gallery"
 APPS = Path(fm.__file__).parent / "examples"
 #: Lines of an app that are not blank.
 MOST_LINES = 70
 
 
-class Example(NamedTuple):
-    """A card, the packages that it needs, what makes it small, and a score from 0 to 1."""
-
-    card: str
-    packages: Sequence[str]
-    settings: Mapping[str, Any]
-    score: str = "test_accuracy"
-
-
-def _app(name: str) -> str:
-    return fm.quoted(f"folkmoot.examples.{name}")
-
-
-#: A graph in place of Cora, four clients and two rounds.
-SMALL = {
-    "dataset": "ContextualSbm(n_nodes: 150, n_classes: 3, n_features: 12)",
-    "partition": "LabelSkew(n_clients: 4, min_size: 20)",
-    "strategy.protocol.rounds": 2,
-}
-# Prototypes pull from the second round on, and clients evaluate before they train.
-PROTOTYPES = {**SMALL, "strategy.protocol.rounds": 4}
-PHONES = {"dataset": "AppClients(n_clients: 30)", "strategy.run_config": {"num-server-rounds": 2}}
-EXAMPLES = {
-    "gatv2": Example("gatv2", ["torch", "torch_geometric"], SMALL),
-    "fed_prox": Example("drift", [], {**SMALL, "strategy.app": _app("fed_prox")}),
-    "scaffold": Example("drift", [], {**SMALL, "strategy.app": _app("scaffold")}),
-    "fed_proto": Example("fed_proto", ["torch"], PROTOTYPES, "test_reported_accuracy"),
-    "heads": Example("heads", ["torch"], SMALL, "test_reported_accuracy"),
-    "links": Example("links", ["torch", "torch_geometric"], SMALL, "test_auc"),
-    "digits": Example("digits", ["torch", "sklearn"], {"strategy.protocol.rounds": 1}),
-    "phones": Example("phones", ["flwr"], PHONES),
-    "curious": Example("curious", [], {"strategy.rounds": 3}, "test_attack_accuracy"),
-}
-
-
 def _needs(*packages: str) -> None:
-    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    missing = small.missing(*packages)
     if missing:
         pytest.skip(f"did not run, since these are not installed: {', '.join(missing)}")
 
@@ -70,16 +34,20 @@ def _run(
     """A small run of an example. What its data set is made of is made in `folder`."""
     example = EXAMPLES[name]
     _needs("numpy", *example.packages)
-    if name == "digits" and not (folder / "digits.npz").exists():
-        make = [sys.executable, "-m", "folkmoot.examples.digits", str(folder / "digits.npz")]
-        subprocess.run(make, check=True)
+    if name == "digits" and not (folder / small.DIGITS).exists():
+        small.make_digits(folder)
     out = folder / f"run-{len(list(folder.glob('run-*')))}"
-    settings = {**example.settings, "strategy.workers": workers}
+    settings = {**example.settings(), "strategy.workers": workers}
     if config is not None:
         settings["strategy.config"] = config
-    card, data, python = CARDS / f"{example.card}.ron", str(folder), sys.executable
     return fm.run(
-        card, set=settings, seed=seed, out=out, data=data, threads=workers, python=python
+        example.path,
+        set=settings,
+        seed=seed,
+        out=out,
+        data=str(folder),
+        threads=workers,
+        python=sys.executable,
     )
 
 
