@@ -70,7 +70,7 @@ pub(crate) use soft_label_gradient::TrainingView;
 pub use task::{TargetScale, Task};
 pub use terms::{FARING, TERMS};
 pub use train::{Contrast, Course};
-pub use trained::{Classified, scale_statistics};
+pub use trained::{Classified, rounds};
 pub use whole::Whole;
 
 use folkmoot_engine::prelude::*;

@@ -212,11 +212,9 @@ impl Algorithm for Params {
         task.method.check(&task.common).map_err(refused)?;
         let classifier = &task.common.classifier;
         let alone = self.method.sends_model_alone().and(classifier.sends_model_alone());
-        let statistics = classifier::scale_statistics(classifier);
         let n_seen = attacks::n_rounds(&self.attacks);
-        Rounds::new(task, self.protocol.clone())
+        classifier::rounds(task, &self.protocol)
             .personalised(self.method.shared())
-            .with_statistics(statistics)
             .sending_model_alone(alone)
             .keeping(n_seen)
             .checked()
@@ -325,8 +323,6 @@ impl Trainer for Federated {
     type Shard<'a> = &'a Shard;
     type ClientState = Kept;
 
-    const HAS_ITEMS: bool = true;
-
     const COUNTERS: &'static [&'static str] = &[
         folkmoot_rounds::COUNTERS[0],
         folkmoot_rounds::COUNTERS[1],
@@ -344,20 +340,12 @@ impl Trainer for Federated {
         shard.n_train() as u32
     }
 
-    fn cost(&self, shard: &Shard) -> f64 {
+    fn cost(&self, shard: &Shard, _: Round) -> f64 {
         self.common.classifier.cost(shard) * self.method.passes(self.epochs) / self.epochs
     }
 
     fn passes(&self) -> u32 {
         self.common.classifier.epochs()
-    }
-
-    fn poisoned<'a>(&self, shard: Self::Shard<'a>) -> Self::Shard<'a> {
-        shard.poisoned()
-    }
-
-    fn trusted(&self, parameters: &[f32], rng: &mut SimRng) -> Vec<f32> {
-        self.common.classifier.train_trusted(parameters, rng)
     }
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<Kept> {

@@ -207,7 +207,7 @@ impl Trainer for Fgcl {
 
     /// For each graph that is encoded 6 operations a weight and node, 2 forward and 4 backward, and
     /// for its propagation the same a weighted pair, hidden column and layer.
-    fn cost(&self, own: &ClientData) -> f64 {
+    fn cost(&self, own: &ClientData, _: Round) -> f64 {
         let width = f64::from(self.params.model.hidden) * f64::from(self.params.model.layers);
         let of = |graph: &data::Item| {
             let n_arcs = match self.noise.is_some() {

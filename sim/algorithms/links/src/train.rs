@@ -161,7 +161,7 @@ impl Trainer for LinkTrainer {
 
     /// For each weight 2 operations forward and 4 backward: of the encoder per node and step, of
     /// the decoder, and of a product of embeddings, per pair.
-    fn cost(&self, shard: &Shard) -> f64 {
+    fn cost(&self, shard: &Shard, _: Round) -> f64 {
         let n = shard.positives().len();
         let size = self.training.batch_size.map_or(n, |size| (size as usize).min(n)).max(1);
         let [encoder, decoder] = self.predictor.n_weights().map(|n| n as f64);

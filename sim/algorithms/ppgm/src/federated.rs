@@ -221,7 +221,7 @@ impl folkmoot_rounds::Trainer for Federated {
         own.sampler.as_ref().map_or(0, |_| own.graphs.len() as u32)
     }
 
-    fn cost(&self, own: &OwnPairs) -> f64 {
+    fn cost(&self, own: &OwnPairs, _: Round) -> f64 {
         if own.sampler.is_none() {
             return 0.0;
         }
@@ -325,7 +325,10 @@ mod tests {
             };
             let data = Data::new(&params.central(), &source).unwrap();
             let own = OwnPairs::new(&data, &source, 0);
-            assert_eq!((task.n_samples(&own) > 0, task.cost(&own) > 0.0), (trains, trains));
+            assert_eq!(
+                (task.n_samples(&own) > 0, task.cost(&own, Round(0)) > 0.0),
+                (trains, trains)
+            );
         }
     }
 }

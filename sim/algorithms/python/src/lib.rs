@@ -45,7 +45,7 @@ use folkmoot_classifiers::attacks::n_rounds;
 use folkmoot_classifiers::classifier::Parts;
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::artifacts::JOBS;
-use folkmoot_rounds::{Rounds, Watched};
+use folkmoot_rounds::{self as rounds, Rounds, Watched};
 use folkmoot_scenarios::algorithm::{About, Algorithm, Shared, Source, split_of};
 use folkmoot_scenarios::axis::DuplicateName;
 use folkmoot_scenarios::registry::Registry;
@@ -95,7 +95,15 @@ impl Algorithm for Params {
             (false, false) => Ok(()),
         };
         let metrics = if reports { vec!["metrics"] } else { Vec::new() };
+        let (selection, aggregator) = (app.selection(), app.aggregator());
         Rounds::new(app, self.protocol.clone())
+            .selecting(selection)
+            .aggregating(aggregator)
+            .with_reports(rounds::Reports {
+                // Any metric of `fm.Update`.
+                cost: |_, _| Some(0.0),
+                metric: |_, _, _, _| f32::NAN,
+            })
             .with_payload(AtClients(reports.then_some(self.evaluate_at_client_every)))
             .personalised(Arc::new(FromApp::new(&self.protocol)))
             .sending_model_alone(alone)

@@ -22,8 +22,6 @@ const CHECK: Purpose = Purpose(*b"py-check");
 /// Training by the functions of an app.
 pub struct App {
     shared: Arc<AtWork>,
-    selection: Option<BySelect>,
-    aggregator: Option<ByAggregate>,
     dp_sgd: DpSgd,
 }
 
@@ -98,19 +96,28 @@ pub(crate) fn is_same(one: &Frame<'_>, other: &Frame<'_>) -> Result<(), Trouble>
 impl App {
     /// With so large a share of jobs done twice.
     pub(crate) fn new(started: Arc<Started>, checked: f64, dp_sgd: DpSgd) -> App {
-        let metrics = |of: &str| -> Option<Vec<String>> {
-            let options = started.functions.get(of)?;
-            Some(serde_json::from_value(options.get("metrics")?.clone()).unwrap_or_default())
-        };
-        let (selects, aggregates) = (metrics("select"), metrics("aggregate"));
-        let shared = Arc::new(AtWork::new(started, checked));
-        let app = || Arc::clone(&shared);
         App {
-            selection: selects.map(|metrics| BySelect { app: app(), metrics }),
-            aggregator: aggregates.map(|metrics| ByAggregate { app: app(), metrics }),
-            shared,
+            shared: Arc::new(AtWork::new(started, checked)),
             dp_sgd,
         }
+    }
+
+    /// The metrics that a function of the app asks for; `None` if the app has no such function.
+    fn asked_by(&self, function: &str) -> Option<Vec<String>> {
+        let options = self.started().functions.get(function)?;
+        Some(serde_json::from_value(options.get("metrics")?.clone()).unwrap_or_default())
+    }
+
+    /// Its client selection.
+    pub(crate) fn selection(&self) -> Option<Arc<dyn ClientSelection>> {
+        let (app, metrics) = (Arc::clone(&self.shared), self.asked_by("select")?);
+        Some(Arc::new(BySelect { app, metrics }))
+    }
+
+    /// Its aggregator.
+    pub(crate) fn aggregator(&self) -> Option<Arc<dyn Aggregator>> {
+        let (app, metrics) = (Arc::clone(&self.shared), self.asked_by("aggregate")?);
+        Some(Arc::new(ByAggregate { app, metrics }))
     }
 
     pub(crate) fn dp_sgd(&self) -> &DpSgd {
@@ -154,21 +161,8 @@ impl Trainer for App {
         shard.n_train
     }
 
-    fn cost(&self, shard: &Shard) -> f64 {
+    fn cost(&self, shard: &Shard, _: Round) -> f64 {
         shard.cost
-    }
-
-    /// Any metric of `fm.Update`.
-    fn reports(&self, _: &str) -> Option<f64> {
-        Some(0.0)
-    }
-
-    fn selection(&self) -> Option<&dyn ClientSelection> {
-        Some(self.selection.as_ref()?)
-    }
-
-    fn aggregator(&self) -> Option<&dyn Aggregator> {
-        Some(self.aggregator.as_ref()?)
     }
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<Kept> {

@@ -1,4 +1,4 @@
-//! An aggregator that belongs to what is trained, instead of the card's.
+//! An aggregator of an algorithm's own, instead of the card's.
 
 use crate::server::Turn;
 use crate::{Exchange, Rounds, SidePayload, Trainer, Update};
@@ -8,7 +8,7 @@ use folkmoot_engine::world::ClientSelection;
 
 const AGGREGATE: Purpose = Purpose(*b"rd-aggr ");
 
-/// An aggregator of a [`Trainer`]'s own.
+/// An aggregator of an algorithm's own, given to [`Rounds::aggregating`].
 pub trait Aggregator: Send + Sync {
     /// For messages.
     fn name(&self) -> &str;
@@ -53,7 +53,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
     /// The metrics that clients report: those of the selection, then those of the aggregator.
     pub(crate) fn metrics(&self, selection: &dyn ClientSelection) -> Vec<String> {
         let mut names = selection.metrics().to_vec();
-        for name in self.trainer.aggregator().map_or(&[][..], Aggregator::metrics) {
+        for name in self.aggregator().map_or(&[][..], Aggregator::metrics) {
             if !names.contains(name) {
                 names.push(name.clone());
             }
@@ -63,7 +63,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
 }
 
 impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
-    /// What the trainer's aggregator makes of updates, in the form in which they came; of each its
+    /// What the algorithm's aggregator makes of updates, in the form in which they came; of each its
     /// staleness and what it reports.
     pub(crate) fn aggregate(
         &mut self,

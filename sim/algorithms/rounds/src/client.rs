@@ -276,13 +276,13 @@ impl<E: Extra, K: State + Sync + Clone, T: Extra> Client<E, K, T> {
             attacks: attacks.binary_search(&cx.me().0).is_ok(),
         };
         let (all, passes) = (rounds.trainer.passes(), rounds.passes(|| cx.round_rng(PARTIAL)));
-        let cost = match rounds.trainer.cost_in(shard, cx.round()) {
+        let cost = match rounds.trainer.cost(shard, cx.round()) {
             cost if passes == all => cost,
             cost => cost * f64::from(passes) / f64::from(all),
         };
-        let reports = work.metrics.iter().filter_map(|name| rounds.trainer.reports(name));
+        let reports = work.metrics.iter().filter_map(|name| rounds.cost_of_report(name));
         let cost = reports.fold(cost, |cost, share| {
-            cost + share * rounds.trainer.cost(shard) / f64::from(all)
+            cost + share * rounds.trainer.cost(shard, cx.round()) / f64::from(all)
         });
         let extra = rounds.payload.cost(&rounds.trainer, shard, cx.round());
         let computes = !work.attacks || rounds.protocol.malicious.adversary.trains();

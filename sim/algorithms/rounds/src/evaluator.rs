@@ -294,7 +294,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>, T: RoundEvaluator<R, P, X>> 
             name if name == P::Extra::NAME => rounds.brings_extra(round) && !packs_extra,
             _ => rounds.brings_extra(round) && packs_extra,
         };
-        let is_known = !rounds.is_buffered() && rounds.trainer().selection().is_none();
+        let is_known = !rounds.is_buffered() && rounds.added.selection.is_none();
         (expected && is_known).then_some(asked)
     }
 }

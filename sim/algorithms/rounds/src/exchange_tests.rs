@@ -78,7 +78,7 @@ impl Trainer for Ring {
         1
     }
 
-    fn cost(&self, _: u32) -> f64 {
+    fn cost(&self, _: u32, _: Round) -> f64 {
         1.0
     }
 

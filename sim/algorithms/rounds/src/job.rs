@@ -122,10 +122,9 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
         cx: &JobContext,
         is_dry: bool,
     ) -> Trained<P::Extra, R::ClientState> {
-        let shard = match training.attacks && self.protocol.malicious.adversary.poison().is_some() {
-            true => self.trainer.poisoned(shard),
-            false => shard,
-        };
+        let poisons = training.attacks && self.protocol.malicious.adversary.poison().is_some();
+        let items = self.added.items.as_ref().filter(|_| poisons);
+        let shard = items.map_or(shard, |items| items.poisoned(shard));
         let model = self.open_model(&training.model);
         let order = self.open_order(&training.order);
         let task = Task {
@@ -149,10 +148,9 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
         if training.attacks && !is_dry {
             self.craft(&model, &mut trained.parameters, cx);
         }
-        let metric = |name: &String| match is_dry {
-            false => self.trainer.metric(shard, &model, name),
-            true => f32::NAN,
-        };
+        let reports = self.added.reports.as_ref().filter(|_| !is_dry);
+        let metric =
+            |name: &String| reports.map_or(f32::NAN, |reports| (reports.metric)(&self.trainer, shard, &model, name));
         let metrics = match trained.metrics.is_empty() {
             false => trained.metrics,
             true => training.metrics.iter().map(metric).collect(),
@@ -162,7 +160,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
         let packed = extra.as_ref().and_then(|extra| self.pack_extra(extra, cx));
         let read = packed.as_ref().map(|(_, read)| read).or(extra.as_ref());
         self.payload.is_read(&mut trained.kept, read);
-        if let Some(method) = &self.method {
+        if let Some(method) = &self.added.method {
             method.is_read(&mut trained.kept, &|| self.read_change(&learned, &model, cx.round()));
         }
         Trained {

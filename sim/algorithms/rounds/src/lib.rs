@@ -53,6 +53,7 @@
 //! Deviation from FedBuff: a client that does not answer is replaced when the deadline of a round
 //! comes, or when nothing is under way any more; the paper does not say what becomes of it.
 
+mod additions;
 mod adversary;
 #[cfg(test)]
 mod adversary_tests;
@@ -90,7 +91,6 @@ mod server;
 mod server_optimiser;
 mod settings;
 mod side_payload;
-mod statistics;
 mod task;
 mod terms;
 #[cfg(test)]
@@ -98,6 +98,7 @@ mod tests;
 mod trainer;
 mod trains;
 
+pub use additions::{Items, Reports, Statistics};
 pub use adversary::{
     Adversary, CRAFTED, Colluding, Crafting, Drawn, FreeRider, GaussianNoise, InnerProduct, LabelFlip, LittleIsEnough,
     Malicious, MaliciousClients, MinMax, MinSum, NodeBackdoor, Perturbation, Poison, Scaled, Shape, SignFlip, Spread,
@@ -122,7 +123,6 @@ pub use server::{Seen, SeenUpdate, Server};
 pub use server_optimiser::{Adam, Average, Momentum, ServerMoments, ServerOptimiser, Yogi};
 pub use settings::{Absent, Aggregation, Completeness, Discount, Protocol, Secure, Weighting};
 pub use side_payload::SidePayload;
-pub use statistics::Statistics;
 pub use task::{Task, Trained};
 pub use terms::TERMS;
 pub use trainer::Trainer;
@@ -270,7 +270,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
     fn heap_bytes(&self, n_here: u32, setup: &Setup<'_>) -> u64 {
         let share = f64::from(n_here) / f64::from(setup.n_clients.max(1));
         let selected = setup.world.cohort.mean_asked(setup.n_clients) * share;
-        let kept = u32::from(self.method.is_some()) + u32::from(self.protocol.uplink_codec.feeds_back());
+        let kept = u32::from(self.added.method.is_some()) + u32::from(self.protocol.uplink_codec.feeds_back());
         let n_vectors = 5.0 + (4.0 + f64::from(self.keeps)) * selected + f64::from(kept) * f64::from(n_here);
         (4.0 * self.trainer.layout().len() as f64 * n_vectors) as u64
     }
@@ -310,7 +310,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Strategy for Rounds<R, P, X>
     }
 
     fn selection(&self) -> Option<&dyn ClientSelection> {
-        self.trainer.selection()
+        self.added.selection.as_deref()
     }
 
     fn mechanisms(&self) -> Vec<MechanismInfo> {

@@ -1,10 +1,11 @@
 //! A trainer, the protocol of its rounds, and the values that its algorithm adds to them.
 
+use crate::additions::Additions;
 use crate::adversary::Drawn;
 use crate::trains::{OTHER_LENGTH, STATISTICS};
 use crate::{
-    Aggregation, Exchange, INITIAL, NO_ITEMS, NOT_SAID, Personalisation, Protocol, Secure, SidePayload, Statistics,
-    Trainer, Trains, Travels, WEIGHTS,
+    Aggregation, Exchange, INITIAL, NO_ITEMS, NOT_SAID, Personalisation, Protocol, Secure, SidePayload, Trainer,
+    Trains, Travels, WEIGHTS,
 };
 use folkmoot_draws::SimRng;
 use folkmoot_engine::prelude::*;
@@ -20,8 +21,7 @@ pub struct Rounds<R: Trainer, P = (), X = ()> {
     pub(crate) protocol: Protocol,
     pub(crate) payload: P,
     pub(crate) exchange: Option<X>,
-    pub(crate) statistics: Option<Statistics<R>>,
-    pub(crate) method: Option<Arc<dyn Personalisation<R>>>,
+    pub(crate) added: Additions<R>,
     pub(crate) travels: Travels,
     pub(crate) mechanisms: Vec<MechanismInfo>,
     pub(crate) sized_by_values: Vec<&'static str>,
@@ -42,8 +42,7 @@ impl<R: Trainer> Rounds<R> {
             protocol,
             payload: (),
             exchange: None,
-            statistics: None,
-            method: None,
+            added: Additions::default(),
             mechanisms: Vec::new(),
             sized_by_values: Vec::new(),
             sends_model_alone: Err(NOT_SAID),
@@ -55,15 +54,6 @@ impl<R: Trainer> Rounds<R> {
 }
 
 impl<R: Trainer, P, X> Rounds<R, P, X> {
-    /// The same with statistics in the first round, which then trains nothing; without any numbers
-    /// that they fix, the same.
-    pub fn with_statistics(self, statistics: Statistics<R>) -> Self {
-        Rounds {
-            statistics: (statistics.n_fixed > 0).then_some(statistics),
-            ..self
-        }
-    }
-
     /// The same with a payload in addition to models and updates.
     pub fn with_payload<Q: SidePayload<R>>(self, payload: Q) -> Rounds<R, Q, X> {
         self.replace(|_, exchange| (payload, exchange))
@@ -81,8 +71,7 @@ impl<R: Trainer, P, X> Rounds<R, P, X> {
             exchange,
             trainer: self.trainer,
             protocol: self.protocol,
-            statistics: self.statistics,
-            method: self.method,
+            added: self.added,
             travels: self.travels,
             mechanisms: self.mechanisms,
             sized_by_values: self.sized_by_values,
@@ -90,15 +79,6 @@ impl<R: Trainer, P, X> Rounds<R, P, X> {
             hides_items: self.hides_items,
             keeps: self.keeps,
             drawn: self.drawn,
-        }
-    }
-
-    /// The same with models that differ between the server and its clients.
-    pub fn personalised(self, method: Arc<dyn Personalisation<R>>) -> Self {
-        Rounds {
-            travels: method.travels(&self.trainer),
-            method: Some(method),
-            ..self
         }
     }
 
@@ -190,7 +170,7 @@ impl<R: Trainer, P, X> Rounds<R, P, X> {
             opens: self.opens(),
             sends_model_alone: alone,
             hides_items: self.hides_items,
-            has_items: R::HAS_ITEMS,
+            has_items: self.added.items.is_some(),
         };
         let mut rules = Rules::default();
         self.protocol.suits(&trains, &mut rules);
@@ -203,7 +183,7 @@ impl<R: Trainer, P, X> Rounds<R, P, X> {
     /// The server's numbers before the first round.
     pub(crate) fn initial(&self, setup: &Setup<'_>) -> Vec<f32> {
         let rng = &mut setup.rng(INITIAL);
-        let model = match &self.method {
+        let model = match &self.added.method {
             Some(method) => method.initial(&self.trainer, rng),
             None => self.trainer.layout().initialise(rng),
         };
@@ -213,7 +193,10 @@ impl<R: Trainer, P, X> Rounds<R, P, X> {
 
     /// How many of a model's last numbers statistics fix.
     pub(crate) fn n_fixed(&self) -> usize {
-        self.statistics.as_ref().map_or(0, |statistics| statistics.n_fixed)
+        self.added
+            .statistics
+            .as_ref()
+            .map_or(0, |statistics| statistics.n_fixed)
     }
 
     /// Numbers of an update: those that travel up without those that statistics fix.
@@ -224,7 +207,7 @@ impl<R: Trainer, P, X> Rounds<R, P, X> {
     /// Where in the model of a client the numbers begin that its update changes.
     pub(crate) fn begins(&self, others: &[f32]) -> usize {
         let begins = |method: &Arc<dyn Personalisation<R>>| method.begins(&self.trainer, others);
-        self.method.as_ref().map_or(0, begins)
+        self.added.method.as_ref().map_or(0, begins)
     }
 
     /// How many passes a client makes in a round; `rng` is its own stream for that, in which event
@@ -249,7 +232,7 @@ impl<R: Trainer, P, X> Rounds<R, P, X> {
 
     /// Whether the first round trains nothing.
     fn opens(&self) -> bool {
-        self.statistics.is_some() || self.exchange.is_some()
+        self.added.statistics.is_some() || self.exchange.is_some()
     }
 
     /// Whether `round` asks for statistics or exchanges, and trains nothing.
@@ -272,7 +255,7 @@ impl<R: Trainer, P, X> Rounds<R, P, X> {
 impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
     /// What a client reports in the first round for the server to add up.
     pub(crate) fn statistics_of(&self, shard: R::Shard<'_>) -> Vec<f64> {
-        match (&self.exchange, &self.statistics) {
+        match (&self.exchange, &self.added.statistics) {
             (Some(exchange), _) => exchange.statistics(&self.trainer, shard),
             (None, Some(statistics)) => (statistics.of)(&self.trainer, shard),
             (None, None) => Vec::new(),

@@ -9,12 +9,12 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
         let (selection, card) = (setup.selection(), setup.world.cohort.name());
         let name = selection.name();
         let refuse = |why: String| Err(StrategyError(why));
-        if self.trainer.selection().is_some() && card != "All" {
+        if self.added.selection.is_some() && card != "All" {
             return refuse(format!(
                 "cohort: must be All, got {card}: {name} selects the clients; leave cohort out of the card"
             ));
         }
-        if let Some(own) = self.trainer.aggregator() {
+        if let Some(own) = self.aggregator() {
             self.suits_aggregator(own.name())?;
         }
         if let Some(metric) = selection.metrics().first() {
@@ -30,7 +30,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Rounds<R, P, X> {
             }
         }
         let asked = self.metrics(selection);
-        if let Some(metric) = asked.iter().find(|name| self.trainer.reports(name).is_none()) {
+        if let Some(metric) = asked.iter().find(|name| self.cost_of_report(name).is_none()) {
             return refuse(format!(
                 "cohort: {name} needs the {metric} of each client, which this algorithm does not report; use FedAvg"
             ));

@@ -17,7 +17,7 @@ pub struct Task<'s, 'a, R: Trainer> {
     /// How its training hides single items, if it is to; only after
     /// [`Rounds::hiding_items`](crate::Rounds::hiding_items).
     pub hidden_items: Option<HiddenItems>,
-    /// The metrics to return in [`Trained::metrics`], of those that [`Trainer::reports`].
+    /// The metrics to return in [`Trained::metrics`], of those in [`Reports`](crate::Reports).
     pub metrics: &'a [String],
     pub(super) cx: &'a JobContext,
 }
@@ -84,7 +84,7 @@ pub struct Trained<K = ()> {
     /// `None` it keeps what it has.
     pub kept: Option<K>,
     /// The values of [`Task::metrics`], in their order, which are sent with the update; empty where
-    /// [`Trainer::metric`] has them.
+    /// [`Reports`](crate::Reports) has them.
     pub metrics: Vec<f32>,
     /// By how much it raises the first counters of the strategy's own, in their order: numbers for
     /// whoever evaluates the run, never sent.

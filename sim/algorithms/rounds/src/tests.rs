@@ -135,17 +135,8 @@ impl Trainer for Toy {
         client + self.least_samples
     }
 
-    fn cost(&self, client: u32) -> f64 {
+    fn cost(&self, client: u32, _: Round) -> f64 {
         f64::from(client) + 1.0
-    }
-
-    fn reports(&self, metric: &str) -> Option<f64> {
-        (metric == "loss").then_some(0.5)
-    }
-
-    /// Client `c` has a loss of `c`.
-    fn metric(&self, client: u32, _: &[f32], _: &str) -> f32 {
-        client as f32
     }
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<u32> {
@@ -223,6 +214,11 @@ pub(super) fn rounds(toy: Toy, protocol: Protocol) -> Rounds<Toy, Notes> {
     Rounds::new(toy, protocol)
         .with_payload(notes)
         .personalised(Arc::new(Start))
+        .with_reports(Reports {
+            cost: |_, metric| (metric == "loss").then_some(0.5),
+            // Client `c` has a loss of `c`.
+            metric: |_, client, _, _| client as f32,
+        })
         .with_mechanisms(vec![info("note"), info("thing")])
         .sending_model_alone(alone)
 }

@@ -25,7 +25,7 @@ pub struct Trains {
     pub sends_model_alone: Result<(), &'static str>,
     /// As [`Rounds::hiding_items`](crate::Rounds::hiding_items).
     pub hides_items: Result<(), &'static str>,
-    /// As [`Trainer::HAS_ITEMS`](crate::Trainer::HAS_ITEMS).
+    /// Whether the rounds have [`Items`](crate::Items).
     pub has_items: bool,
 }
 

@@ -278,7 +278,7 @@ impl Trainer for FedGcn {
     }
 
     /// That of its own nodes, and with two hops of those that it borders on.
-    fn cost(&self, part: &Part) -> f64 {
+    fn cost(&self, part: &Part, _: Round) -> f64 {
         let n_own = part.nodes().len().max(1) as f64;
         let n_known = match self.plan.hops {
             2 => n_own + part.foreign().len() as f64,

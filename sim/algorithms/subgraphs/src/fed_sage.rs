@@ -283,7 +283,7 @@ impl Trainer for FedSage {
 
     /// That of its nodes; those that it has made up cost nothing, since a dry run knows nothing of
     /// them.
-    fn cost(&self, piece: &Piece) -> f64 {
+    fn cost(&self, piece: &Piece, _: Round) -> f64 {
         self.classifier.cost(&piece.shard)
     }
 

@@ -73,7 +73,7 @@ impl Plan {
         }
     }
 
-    /// See [`Trainer::open`](folkmoot_rounds::Trainer::open).
+    /// What a round begins with.
     pub(crate) fn open(&self, opening: Opening<'_>) -> Result<Option<Vec<f32>>, StrategyError> {
         let mut state = ServerState::read(opening.state)?;
         if opening.round == Round(0) {

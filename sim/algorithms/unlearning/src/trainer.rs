@@ -9,7 +9,7 @@ use folkmoot_engine::prelude::*;
 use folkmoot_engine::world::ClientSelection;
 use folkmoot_learning::Layout;
 use folkmoot_parts::Chosen;
-use folkmoot_rounds::{Aggregator, Opening, Protocol, RoundEnd, Rounds, Task, Trained, Trainer};
+use folkmoot_rounds::{Protocol, RoundEnd, Rounds, Task, Trained, Trainer};
 use folkmoot_scenarios::algorithm::{Shared, Source};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -29,11 +29,13 @@ impl Unlearning {
             ..protocol.clone()
         };
         let plan = Arc::clone(&self.plan);
-        let rounds = Rounds::new(self, protocol);
-        if plan.is_in_groups() {
-            rounds.personalised(plan)
-        } else {
-            rounds
+        let opens = Arc::clone(&plan);
+        let rounds = Rounds::new(self, protocol)
+            .selecting(Some(Arc::clone(&plan) as Arc<dyn ClientSelection>))
+            .before_rounds(move |opening| opens.open(opening));
+        match plan.is_in_groups() {
+            true => rounds.personalised(plan),
+            false => rounds.aggregating(Some(plan)),
         }
     }
 
@@ -88,29 +90,13 @@ impl Trainer for Unlearning {
         shard.n_train() as u32
     }
 
-    fn cost(&self, shard: &Shard) -> f64 {
-        self.classifier.cost(shard)
-    }
-
-    fn cost_in(&self, shard: &Shard, round: Round) -> f64 {
+    fn cost(&self, shard: &Shard, round: Round) -> f64 {
         let Some(after) = self.plan.after(round) else {
-            return self.cost(shard);
+            return self.classifier.cost(shard);
         };
         let (method, epochs) = (&self.plan.method, f64::from(self.classifier.epochs()));
         let passes = method.passes(after, epochs) / epochs;
         self.classifier.cost(method.shard(after, shard)) * passes
-    }
-
-    fn selection(&self) -> Option<&dyn ClientSelection> {
-        Some(&*self.plan)
-    }
-
-    fn aggregator(&self) -> Option<&dyn Aggregator> {
-        (!self.plan.is_in_groups()).then_some(&*self.plan)
-    }
-
-    fn open(&self, opening: Opening<'_>) -> Result<Option<Vec<f32>>, StrategyError> {
-        self.plan.open(opening)
     }
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained {

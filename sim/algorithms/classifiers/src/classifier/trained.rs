@@ -5,7 +5,7 @@ use super::{Accuracy, Classifier, Handed, Held};
 use crate::attacks::RoundVictim;
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Layout;
-use folkmoot_rounds::{HiddenItems, Protocol, Rounds, SidePayload, Statistics, Task, Trained, Trainer};
+use folkmoot_rounds::{HiddenItems, Items, Protocol, Reports, Rounds, SidePayload, Statistics, Task, Trained, Trainer};
 use folkmoot_scenarios::algorithm::{Shared, Source};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -42,22 +42,45 @@ impl<K: State + Sync + Clone> Classified<K> {
             ..self
         };
         let alone = this.classifier.sends_model_alone();
-        let statistics = scale_statistics(&this.classifier);
-        Rounds::new(this, protocol.clone())
-            .with_statistics(statistics)
+        rounds(this, protocol)
+            .with_reports(Reports {
+                // The loss takes a forward pass on the training items: a third of an epoch.
+                cost: |_, metric| (metric == "loss").then_some(1.0 / 3.0),
+                metric: |this, shard, parameters, _| this.classifier.training_loss(shard, parameters) as f32,
+            })
             .sending_model_alone(alone)
     }
 }
 
-/// The statistics of inputs that a common scale needs; without one, none.
-pub fn scale_statistics<R>(classifier: &Classifier) -> Statistics<R>
+/// Rounds with what each classifier adds to them: statistics for a common scale of inputs, and items
+/// for adversaries and for a server's own data set.
+pub fn rounds<R>(trainer: R, protocol: &Protocol) -> Rounds<R>
 where
     R: for<'a> Trainer<Shard<'a> = &'a Shard> + AsRef<Classifier>,
 {
-    Statistics {
-        n_fixed: classifier.n_fixed(),
-        of: |trainer, shard| trainer.as_ref().statistics(shard),
-        fixed: |trainer, sums| trainer.as_ref().fixed(sums),
+    let n_fixed = trainer.as_ref().n_fixed();
+    Rounds::new(trainer, protocol.clone())
+        .with_statistics(Statistics {
+            n_fixed,
+            of: |trainer, shard| trainer.as_ref().statistics(shard),
+            fixed: |trainer, sums| trainer.as_ref().fixed(sums),
+        })
+        .with_items(Arc::new(OfShards))
+}
+
+/// The training items in shards.
+struct OfShards;
+
+impl<R> Items<R> for OfShards
+where
+    R: for<'a> Trainer<Shard<'a> = &'a Shard> + AsRef<Classifier>,
+{
+    fn poisoned<'a>(&self, shard: R::Shard<'a>) -> R::Shard<'a> {
+        shard.poisoned()
+    }
+
+    fn trusted(&self, trainer: &R, parameters: &[f32], rng: &mut SimRng) -> Vec<f32> {
+        trainer.as_ref().train_trusted(parameters, rng)
     }
 }
 
@@ -85,8 +108,6 @@ impl<K: State + Sync + Clone> Trainer for Classified<K> {
     type Shard<'a> = &'a Shard;
     type ClientState = K;
 
-    const HAS_ITEMS: bool = true;
-
     fn layout(&self) -> &Layout {
         self.classifier.network().layout()
     }
@@ -95,7 +116,7 @@ impl<K: State + Sync + Clone> Trainer for Classified<K> {
         shard.n_train() as u32
     }
 
-    fn cost(&self, shard: &Shard) -> f64 {
+    fn cost(&self, shard: &Shard, _: Round) -> f64 {
         let cost = self.classifier.cost(shard);
         let epochs = f64::from(self.classifier.epochs());
         self.passes.map_or(cost, |passes| cost * passes / epochs)
@@ -103,23 +124,6 @@ impl<K: State + Sync + Clone> Trainer for Classified<K> {
 
     fn passes(&self) -> u32 {
         self.classifier.epochs()
-    }
-
-    fn poisoned<'a>(&self, shard: Self::Shard<'a>) -> Self::Shard<'a> {
-        shard.poisoned()
-    }
-
-    fn trusted(&self, parameters: &[f32], rng: &mut SimRng) -> Vec<f32> {
-        self.classifier.train_trusted(parameters, rng)
-    }
-
-    /// The loss takes a forward pass on the training items: a third of an epoch.
-    fn reports(&self, metric: &str) -> Option<f64> {
-        (metric == "loss").then_some(1.0 / 3.0)
-    }
-
-    fn metric(&self, shard: &Shard, parameters: &[f32], _: &str) -> f32 {
-        self.classifier.training_loss(shard, parameters) as f32
     }
 
     fn train(&self, task: Task<'_, '_, Self>) -> Trained<K> {

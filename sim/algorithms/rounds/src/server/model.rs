@@ -347,7 +347,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
         let of: Vec<_> = of.map(|received| (received.staleness, &received.metrics[..])).collect();
         let stalest = updates.iter().map(|received| received.staleness).max().unwrap_or(0);
         let weight = all.iter().map(|update| update.weight).sum();
-        let own = match self.rounds.trainer.aggregator() {
+        let own = match self.rounds.aggregator() {
             Some(own) => Some(self.aggregate(own, &all, &of)?),
             None => None,
         };
@@ -369,13 +369,14 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
             n_trainable: rounds.n_learning(),
         };
         let mut context = RuleContext::new(kept, self.cx.round_rng(RULE));
-        if rule.trusted_items().is_some() {
-            let trained = trainer.trusted(parameters, &mut self.cx.round_rng(TRUSTED));
+        let trusts = rule.trusted_items().is_some();
+        if let Some(items) = rounds.added.items.as_ref().filter(|_| trusts) {
+            let trained = items.trusted(trainer, parameters, &mut self.cx.round_rng(TRUSTED));
             let change = |(y, x): (&f32, &f32)| f64::from(*y) - f64::from(*x);
             let change = trained.iter().zip(&**parameters).map(change);
             context.trusted = Some(change.take(updates.n_trainable).collect());
         }
-        let mut combined = match (own, &rounds.method) {
+        let mut combined = match (own, &rounds.added.method) {
             (Some(own), _) => own,
             (None, Some(method)) => {
                 memory.renew(&**method, trainer, rounds.travels.n_down, &updates);
@@ -474,7 +475,12 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
                 self.cx.remedy()
             )));
         };
-        let statistics = self.rounds.statistics.as_ref().expect("only statistics are fixed");
+        let statistics = self
+            .rounds
+            .added
+            .statistics
+            .as_ref()
+            .expect("only statistics are fixed");
         let (fixed, n_sent) = ((statistics.fixed)(&self.rounds.trainer, sums), self.rounds.n_sent());
         let mut model = self.global.parameters.to_vec();
         model[n_sent..].copy_from_slice(&fixed);
@@ -487,7 +493,7 @@ impl<R: Trainer, P: SidePayload<R>, X: Exchange<R>> Turn<'_, '_, R, P, X> {
     pub(super) fn step(&mut self, mean: Vec<f64>, weight: f64) {
         let rounds = self.rounds;
         let Global { parameters, memory, .. } = &mut *self.global;
-        let mean = match &rounds.method {
+        let mean = match &rounds.added.method {
             Some(method) => method.settle(&rounds.trainer, &mut memory.numbers, parameters, mean, weight),
             None => mean,
         };
