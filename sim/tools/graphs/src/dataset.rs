@@ -173,8 +173,8 @@ impl Dataset {
                 tasks.names()[0].escape_debug()
             ),
             _ if self.node_tasks.is_some() => format!(
-                "the data set has binary labels of nodes, some of them missing, and {NEEDS}; store a class per node, or {LEARNS}, \
-                 which takes missing labels"
+                "the data set has binary labels of nodes, and {NEEDS}; store a class per node, or {LEARNS}, which learns several \
+                 labels"
             ),
             _ if self.node_labels.as_ref().is_some_and(Labels::is_multi_label) => format!(
                 "a node of the data set has several classes, and {NEEDS}; choose a set whose nodes have one each, or {LEARNS}, \

@@ -7,6 +7,7 @@
 
 mod assemble;
 mod classes;
+mod columns;
 mod edge_list;
 mod format;
 mod function_graphs;

@@ -176,8 +176,8 @@ pub(super) fn add_classes(dataset: &mut Dataset, level: Level, mut classes: Vec<
     Ok(())
 }
 
-/// Binary labels, by item and then by task; of nodes without a missing one they are classes, of
-/// which a node may have several.
+/// Binary labels, by item and then by task. Of nodes they are classes, of which a node may have
+/// several, if each node has one and some have several; a node with none would count as unlabelled.
 pub(super) fn add_tasks(
     dataset: &mut Dataset,
     level: Level,
@@ -196,7 +196,6 @@ pub(super) fn add_tasks(
             dataset.graph_labels = tasks.single();
             dataset.graph_tasks = Some(tasks);
         }
-        Level::Nodes if missing > 0 => dataset.node_tasks = Some(tasks),
         Level::Nodes => {
             let n_nodes = tasks.n_graphs() as u32;
             let of = |node: u32| {
@@ -205,6 +204,11 @@ pub(super) fn add_tasks(
                     .filter(|(_, is)| *is)
                     .map(move |(task, _)| (node, task as u32))
             };
+            let most = (0..n_nodes).map(|node| of(node).count()).max();
+            if missing > 0 || most < Some(2) || (0..n_nodes).any(|node| of(node).next().is_none()) {
+                dataset.node_tasks = Some(tasks);
+                return Ok(());
+            }
             let pairs: Vec<(u32, u32)> = (0..n_nodes).flat_map(of).collect();
             let labels = Labels::from_pairs(n_nodes, n_tasks, &pairs).map_err(|error| error.to_string())?;
             note_unlabelled(dataset, &labels);

@@ -16,6 +16,7 @@ use folkmoot_draws::SimRng;
 use folkmoot_parts::{Rules, component};
 
 use super::classes::{self, Class};
+use super::columns;
 use super::limits::MAX_NODES;
 use super::notes::{note_cleaned, note_graph, note_unlabelled};
 use super::side;
@@ -223,8 +224,17 @@ fn parse_edges(text: &Text, options: &EdgeListOptions, dataset: &mut Dataset) ->
         let (number, line) = line?;
         let fields = fields(line);
         if at == 0 && is_header(&fields) {
-            edge_columns(text, number, &fields)?;
+            edge_columns(text, number, &fields, options)?;
             dataset.notes.push(header_note(line));
+            if let (true, Some(weight)) = (options.weighted, fields.get(2))
+                && !columns::is_one(weight, columns::WEIGHTS)
+            {
+                let note = format!(
+                    "the third column of the edges, {}, was read as their weights",
+                    shown(weight)
+                );
+                dataset.notes.push(note);
+            }
             continue;
         }
         let (&[from, to], rest) = fields.split_first_chunk().ok_or_else(|| {
@@ -272,22 +282,20 @@ fn header_note(line: &str) -> String {
 }
 
 /// Ends lie in the first two columns: a header that names them elsewhere would be read wrongly.
-fn edge_columns(text: &Text, number: usize, header: &[&str]) -> Result<(), DataError> {
-    const SOURCES: &[&str] = &["source", "src", "from", "u", "node1", "id1", "head"];
-    const TARGETS: &[&str] = &["target", "dst", "to", "v", "node2", "id2", "tail"];
-    let at = |names: &[&str]| {
-        header
-            .iter()
-            .position(|column| names.contains(&column.to_ascii_lowercase().as_str()))
-    };
-    match (at(SOURCES), at(TARGETS)) {
-        _ if header[0].is_empty() => {
+fn edge_columns(text: &Text, number: usize, header: &[&str], options: &EdgeListOptions) -> Result<(), DataError> {
+    let at = |names: &[&str]| header.iter().position(|column| columns::is_one(column, names));
+    match (at(columns::SOURCES), at(columns::TARGETS)) {
+        _ if columns::is_index(header[0]) => {
             let rule = "the first column has no name: an index, as pandas writes it; write the file with index=False";
             Err(text.error(number, rule))
         }
-        (Some(source), Some(target)) if source > 1 || target > 1 => {
+        (Some(source), Some(target)) if source > 1 || target > 1 || options.directed && source > target => {
+            let (rule, way) = match options.directed {
+                true => ("the source and the target of an edge", "in this order"),
+                false => ("the ends of edges", "in any order"),
+            };
             let rule = format!(
-                "the ends of edges must be the first two columns, but `{}` is column {} and `{}` column {}; reorder the columns",
+                "{rule} must be the first two columns, {way}, but `{}` is column {} and `{}` column {}; reorder the columns",
                 header[source].escape_debug(),
                 source + 1,
                 header[target].escape_debug(),
@@ -337,6 +345,10 @@ fn parse_labels<'a>(
         let (number, line) = line?;
         let fields = fields(line);
         if at == 0 && is_header(&fields) {
+            if columns::is_id(fields[1]) || columns::is_one(fields[0], columns::LABELS) {
+                let rule = "the id of the node must be the first column, and its class the second; reorder the columns";
+                return Err(text.error(number, rule));
+            }
             dataset.notes.push(header_note(line));
             continue;
         }

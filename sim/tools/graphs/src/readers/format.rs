@@ -65,6 +65,7 @@ pub(super) fn text(path: &Path, bytes: Vec<u8>, wanted: Wanted) -> Result<Vec<u8
     };
     let message = match (wanted, reader) {
         (_, Some("read_graphml")) => format!("{name}; read it with `GraphMl(path: …)`"),
+        (Wanted::Edges, Some("mmread")) => format!("{name}, not an edge list; {}", converts_matrix(path, &bytes)),
         (Wanted::Edges, Some(reader)) => format!("{name}, not an edge list; {}", converts(path, reader)),
         (Wanted::Edges, None) => format!("{name}, not an edge list; write one edge `u v` a line"),
         (Wanted::Text, _) => format!("{name}, which is not read here; save the values as plain text or CSV"),
@@ -242,21 +243,55 @@ fn is_dimacs(lower: &str) -> bool {
     })
 }
 
-/// A command that writes `edges.txt` from a file that a function of NetworkX or SciPy reads.
+/// A command that writes `edges.txt` from a file that a function of NetworkX reads.
 pub(super) fn converts(path: &Path, reader: &str) -> String {
-    let name = path
-        .file_name()
-        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let script = match reader {
-        "mmread" => format!(
-            "import numpy as np, scipy.io as io; m = io.mmread('{name}').tocoo(); np.savetxt('edges.txt', np.c_[m.row, m.col], '%d')"
-        ),
-        reader => format!(
-            "import networkx as nx; g = nx.convert_node_labels_to_integers(nx.{reader}('{name}')); \
-             nx.write_edgelist(g, 'edges.txt', data=False)"
-        ),
+    // Nodes of a GML file need no label, and have ids.
+    let by_id = if reader == "read_gml" { ", label='id'" } else { "" };
+    format!(
+        "convert it: python3 -c \"import sys, networkx as nx; \
+         g = nx.convert_node_labels_to_integers(nx.{reader}(sys.argv[1]{by_id})); \
+         nx.write_edgelist(g, 'edges.txt', data=False)\" {}",
+        in_shell(path)
+    )
+}
+
+/// The same of a Matrix Market file, with the entries as weights if there are any.
+fn converts_matrix(path: &Path, bytes: &[u8]) -> String {
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(1 << 14)]);
+    let mut lines = head.lines().filter(|line| !line.trim().is_empty());
+    let is_pattern = lines
+        .next()
+        .is_some_and(|banner| banner.to_ascii_lowercase().contains("pattern"));
+    let sizes: Vec<&str> = lines
+        .find(|line| !line.starts_with('%'))
+        .map(|line| line.split_ascii_whitespace().collect())
+        .unwrap_or_default();
+    if let [rows, columns, ..] = sizes[..]
+        && rows != columns
+    {
+        return format!(
+            "and its matrix of {rows} rows and {columns} columns is none of a graph; write one edge `u v` a line"
+        );
+    }
+    let (columns, format, state) = match is_pattern {
+        true => ("m.row, m.col", "%d", ""),
+        false => ("m.row, m.col, m.data", "%d %d %.9g", ", and state `weighted: true`"),
     };
-    format!("convert it: python3 -c \"{script}\"")
+    format!(
+        "convert it{state}: python3 -c \"import sys, numpy as np, scipy.io, scipy.sparse; \
+         m = scipy.sparse.coo_matrix(scipy.io.mmread(sys.argv[1])); np.savetxt('edges.txt', np.c_[{columns}], '{format}')\" {}",
+        in_shell(path)
+    )
+}
+
+/// A path as an argument of a command.
+pub(super) fn in_shell(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./+=:,@%".contains(c);
+    match path.chars().all(is_plain) {
+        true => path,
+        false => format!("'{}'", path.replace('\'', r"'\''")),
+    }
 }
 
 #[cfg(test)]

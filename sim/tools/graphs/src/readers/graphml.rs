@@ -298,6 +298,15 @@ impl File {
                     name: attributes.get("attr.name").unwrap_or(&id).clone(),
                     default: None,
                 };
+                let is_second = |other: &Key| {
+                    other.name == key.name && (other.of_nodes && key.of_nodes || other.of_edges && key.of_edges)
+                };
+                if self.keys.values().any(is_second) {
+                    let name = key.name.escape_debug();
+                    return Err(format!(
+                        "a second key has the name `{name}`; give each a name of its own"
+                    ));
+                }
                 self.key.clone_from(&id);
                 self.keys.insert(id, key);
             }

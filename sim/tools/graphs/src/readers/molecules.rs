@@ -17,6 +17,7 @@ use folkmoot_parts::{Rules, component};
 
 use super::assemble::{self, Level};
 use super::classes::Class;
+use super::columns;
 use super::rows::Table;
 use super::text::shown;
 use crate::data_source::{CatalogueEntry, DataSource, checked, is_path, stem};
@@ -332,20 +333,31 @@ fn task_columns(table: &Table, smiles: usize, tasks: &Tasks<'_>) -> Result<Vec<u
     let named = |names: &[&str], field: &str| -> Result<Vec<usize>, DataError> {
         names.iter().map(|name| table.column(name, field)).collect()
     };
-    let columns: Vec<usize> = match tasks {
+    let found: Vec<usize> = match tasks {
         Tasks::Named(names) => named(names, "tasks")?,
         Tasks::Numbers(names) => named(names, "targets")?,
         Tasks::AllBut(others) => (0..table.n_columns())
             .filter(|&column| {
                 let name = table.header(column);
-                column != smiles && !name.is_empty() && !others.contains(&name)
+                column != smiles && !columns::is_index(name) && !others.contains(&name)
             })
             .collect(),
     };
-    if columns.is_empty() {
+    let part = found
+        .iter()
+        .map(|&column| table.header(column))
+        .find(|name| columns::is_part(name));
+    if let (Tasks::AllBut(_), Some(part)) = (tasks, part) {
+        let rule = format!(
+            "the column `{}` is named as a split; name the tasks: `tasks: [\"…\"]`",
+            part.escape_debug()
+        );
+        return Err(table.error(&rule));
+    }
+    if found.is_empty() {
         return Err(table.error("there is no column of labels in addition to the SMILES column"));
     }
-    Ok(columns)
+    Ok(found)
 }
 
 /// What stands for 0 and for 1 in each column of labels; a note says so where it is something else.

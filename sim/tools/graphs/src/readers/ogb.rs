@@ -264,6 +264,11 @@ fn add_labels(dataset: &mut Dataset, path: &Path, level: Level, n_items: usize) 
             .collect();
         assemble::add_tasks(dataset, level, assemble::numbered(n_columns), labels)
     } else {
+        if values.iter().all(is_whole) {
+            let note =
+                "the labels, whole numbers in several columns, were read as numbers to predict and not as classes";
+            dataset.notes.push(note.to_owned());
+        }
         let values = values.into_iter().map(|value| value as f32).collect();
         assemble::add_targets(dataset, level, assemble::numbered(n_columns), values)
     };

@@ -3,7 +3,7 @@
 //! Features are a `.npy` matrix, an `.npz` archive of one matrix (`x`, `features` or `arr_0`) or of
 //! a sparse one as `scipy.sparse.save_npz` writes it, or a text file with a row of numbers per
 //! node. Rows follow the nodes in ascending order of their ids, unless a text file has a header
-//! whose first column is `id` or `node`. A split is a text file with an id and `train`, `valid` or
+//! whose first column has the ids. A split is a text file with an id and `train`, `valid` or
 //! `test` on each line; nodes that it does not name are in no part.
 
 use std::path::Path;
@@ -11,13 +11,12 @@ use std::path::Path;
 use folkmoot_metrics::npy::Array;
 use ndarray::Array2;
 
+use super::columns;
 use super::format::read_bytes;
 use super::npz;
 use super::tables::part_of;
 use super::text::{Text, fields, shown};
 use crate::{DataError, Dataset, Features, Splits};
-
-const IDS: &[&str] = &["id", "node", "node_id"];
 
 /// The most numbers of a matrix.
 const MOST: usize = 1 << 27;
@@ -34,7 +33,7 @@ pub(super) fn add(
 ) -> Result<(), DataError> {
     let n_nodes = dataset.graph().n_nodes();
     if let Some(path) = features {
-        dataset.features = Some(read_features(path, n_nodes, node_of)?);
+        dataset.features = Some(read_features(path, n_nodes, node_of, &mut dataset.notes)?);
     }
     if let Some(path) = split {
         dataset.splits = Some(read_split(path, n_nodes, node_of)?);
@@ -42,7 +41,12 @@ pub(super) fn add(
     Ok(())
 }
 
-fn read_features(path: &Path, n_nodes: usize, node_of: NodeOf<'_>) -> Result<Features, DataError> {
+fn read_features(
+    path: &Path,
+    n_nodes: usize,
+    node_of: NodeOf<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Features, DataError> {
     let bytes = read_bytes(path)?;
     let wrong = |message: String| DataError::format(path, message);
     if bytes.starts_with(b"\x93NUMPY") {
@@ -52,11 +56,11 @@ fn read_features(path: &Path, n_nodes: usize, node_of: NodeOf<'_>) -> Result<Fea
     }
     match bytes.starts_with(b"PK") {
         true => npz::features(bytes, n_nodes as u32).map_err(wrong),
-        false => of_text(&Text::open(path)?, n_nodes, node_of),
+        false => of_text(&Text::open(path)?, n_nodes, node_of, notes),
     }
 }
 
-fn of_text(text: &Text, n_nodes: usize, node_of: NodeOf<'_>) -> Result<Features, DataError> {
+fn of_text(text: &Text, n_nodes: usize, node_of: NodeOf<'_>, notes: &mut Vec<String>) -> Result<Features, DataError> {
     let mut by_id = false;
     let mut rows: Vec<Option<Vec<f32>>> = vec![None; n_nodes];
     let (mut width, mut next) = (None, 0);
@@ -65,7 +69,24 @@ fn of_text(text: &Text, n_nodes: usize, node_of: NodeOf<'_>) -> Result<Features,
         let fields = fields(line);
         let is_name = |field: &&str| field.parse::<f64>().is_err();
         if at == 0 && fields.iter().all(is_name) {
-            by_id = IDS.contains(&fields[0].to_ascii_lowercase().as_str());
+            by_id = columns::is_any_id(fields[0]);
+            if let Some(column) = fields.iter().skip(1).position(|name| columns::is_id(name)) {
+                let rule = format!(
+                    "the column with the ids of nodes must be the first, and it is column {}",
+                    column + 2
+                );
+                return Err(text.error(number, rule));
+            }
+            if columns::is_index(fields[0]) {
+                let rule = "the first column has no name; name it `id` if it has the ids of nodes, or write the file with index=False";
+                return Err(text.error(number, rule));
+            }
+            if !by_id {
+                notes.push(format!(
+                    "the first column of features is {}, which names no ids: rows follow the nodes in ascending order of their ids",
+                    shown(fields[0])
+                ));
+            }
             continue;
         }
         let numbers = if by_id {

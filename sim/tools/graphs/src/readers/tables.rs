@@ -12,6 +12,7 @@ use ndarray::Array2;
 
 use super::assemble::{self, Edges, Level};
 use super::classes::{Class, is_missing};
+use super::columns::{self, LABELS, SOURCES, SPLITS, TARGETS, WEIGHTS};
 use super::limits::MAX_NODES;
 use super::rows::{Row, Table};
 use super::text::shown;
@@ -42,13 +43,6 @@ pub(super) struct Columns<'a> {
     pub(super) edge_features: &'a [String],
     pub(super) directed: bool,
 }
-
-const IDS: &[&str] = &["id", "node", "node_id", "nodeid", "name"];
-const LABELS: &[&str] = &["label", "class", "y"];
-const SPLITS: &[&str] = &["split"];
-const SOURCES: &[&str] = &["source", "src", "from", "u", "node1", "id1", "head"];
-const TARGETS: &[&str] = &["target", "dst", "to", "v", "node2", "id2", "tail"];
-const WEIGHTS: &[&str] = &["weight"];
 
 pub(super) fn of_tables(
     name: &str,
@@ -111,16 +105,17 @@ fn stated<'a>(columns: &Columns<'a>) -> Option<(&'static str, &'a str)> {
 fn found(table: &Table, stated: Option<&str>, field: &str, usual: &[&str]) -> Result<Option<usize>, DataError> {
     match stated {
         Some(name) => table.column(name, field).map(Some),
-        None => Ok((0..table.n_columns()).find(|&column| {
-            let header = table.header(column).to_ascii_lowercase();
-            usual.contains(&header.as_str())
-        })),
+        None => Ok((0..table.n_columns()).find(|&column| columns::is_one(table.header(column), usual))),
     }
 }
 
 /// The column with the ids of nodes.
-fn id_column(table: &Table, columns: &Columns<'_>, dataset: &mut Dataset) -> Result<usize, DataError> {
-    if let Some(column) = found(table, columns.id, "id", IDS)? {
+fn id_column(table: &Table, stated: &Columns<'_>, dataset: &mut Dataset) -> Result<usize, DataError> {
+    if let Some(name) = stated.id {
+        return table.column(name, "id");
+    }
+    let named = |name: &str| (0..table.n_columns()).find(|&at| columns::is_one(table.header(at), &[name]));
+    if let Some(column) = columns::IDS.iter().find_map(|name| named(name)) {
         return Ok(column);
     }
     let first = table.header(0);
@@ -207,21 +202,33 @@ impl Ids {
 struct Ends {
     source: usize,
     target: usize,
+    /// Whether their columns have no usual names.
+    is_guessed: bool,
     weight: Option<usize>,
     features: Vec<usize>,
 }
 
 impl Ends {
-    fn find(table: &Table, columns: &Columns<'_>) -> Result<Ends, DataError> {
-        let source = found(table, columns.source, "source", SOURCES)?;
-        let target = found(table, columns.target, "target", TARGETS)?;
-        // Columns without a usual name: the first two, leaving out an index of pandas.
+    fn find(table: &Table, stated: &Columns<'_>) -> Result<Ends, DataError> {
+        let named = |name: &str| (0..table.n_columns()).find(|&at| columns::is_one(table.header(at), &[name]));
+        // Two names that belong together come before others: of `source`, `from` and `to` the last two.
+        let pair = SOURCES.iter().zip(TARGETS);
+        let pair = pair.filter(|_| stated.source.is_none() && stated.target.is_none());
+        let (source, target) = match pair.filter_map(|(a, b)| named(a).zip(named(b))).next() {
+            Some((source, target)) => (Some(source), Some(target)),
+            None => (
+                found(table, stated.source, "source", SOURCES)?,
+                found(table, stated.target, "target", TARGETS)?,
+            ),
+        };
+        let weight = found(table, stated.weight, "weight", WEIGHTS)?;
+        // Columns without a usual name: two, beside an index of pandas and a weight.
         let named: Vec<usize> = (0..table.n_columns())
-            .filter(|&at| !table.header(at).is_empty())
+            .filter(|&at| !columns::is_index(table.header(at)) && weight != Some(at))
             .collect();
-        let (source, target) = match (source, target, &named[..]) {
-            (Some(source), Some(target), _) => (source, target),
-            (None, None, &[first, second, ..]) => (first, second),
+        let (source, target, is_guessed) = match (source, target, &named[..]) {
+            (Some(source), Some(target), _) => (source, target, false),
+            (None, None, &[first, second]) => (first, second, true),
             _ => {
                 let rule = "the ends of edges are not found; name their columns with `source` and `target`, or `source` and \
                             `target` in the card";
@@ -235,14 +242,15 @@ impl Ends {
         if is_data {
             return Err(table.error("the first line must name the columns, such as `source,target`; a list without names is read by `EdgeList(edges: …)`"));
         }
-        let features = columns
+        let features = stated
             .edge_features
             .iter()
             .map(|name| table.column(name, "edge_features"));
         Ok(Ends {
             source,
             target,
-            weight: found(table, columns.weight, "weight", WEIGHTS)?,
+            is_guessed,
+            weight,
             features: features.collect::<Result<_, _>>()?,
         })
     }
@@ -265,6 +273,7 @@ impl Ends {
                 features.push(row.number(column)?);
             }
         }
+        self.note_guess(table, ids, dataset)?;
         edges.weights = self.weight.map(|_| weights);
         edges.features = (!self.features.is_empty()).then_some((features, self.features.len()));
         let known: Vec<usize> = [self.source, self.target].into_iter().chain(self.weight).collect();
@@ -275,11 +284,36 @@ impl Ends {
     }
 }
 
+impl Ends {
+    /// Notes the columns of ends without usual names. A header whose names are those of nodes is
+    /// refused: it is the first edge.
+    fn note_guess(&self, table: &Table, ids: &Ids, dataset: &mut Dataset) -> Result<(), DataError> {
+        if !self.is_guessed {
+            return Ok(());
+        }
+        let [source, target] = [self.source, self.target].map(|column| table.header(column));
+        if ids.nodes.contains_key(source) || ids.nodes.contains_key(target) {
+            let rule = format!(
+                "the first line, {} and {}, names nodes and no columns; write `source,target` above it",
+                shown(source),
+                shown(target)
+            );
+            return Err(table.error(&rule));
+        }
+        dataset.notes.push(format!(
+            "the columns `{}` and `{}` were read as the ends of edges; `source` and `target` name others",
+            source.escape_debug(),
+            target.escape_debug()
+        ));
+        Ok(())
+    }
+}
+
 fn note_others(dataset: &mut Dataset, table: &Table, of: &str, others: &[usize], way: &str) {
     let names = others
         .iter()
         .map(|&column| table.header(column))
-        .filter(|name| !name.is_empty());
+        .filter(|name| !columns::is_index(name));
     let names: Vec<String> = names
         .take(12)
         .map(|name| format!("`{}`", name.escape_debug()))
@@ -307,36 +341,40 @@ struct Meant {
     properties: Vec<(String, usize)>,
     /// Columns that are not read since a number is missing.
     lacking: Vec<usize>,
+    /// Columns that are not read since they are named as labels, parts of a split, or ids.
+    unlike: Vec<usize>,
+    /// Whether the card names no features.
+    is_default: bool,
     /// Other columns that are not read.
     others: Vec<usize>,
 }
 
 impl Meant {
-    fn find(table: &Table, id: usize, columns: &Columns<'_>) -> Result<Meant, DataError> {
+    fn find(table: &Table, id: usize, stated: &Columns<'_>) -> Result<Meant, DataError> {
         let all = |names: &[String], field| -> Result<Vec<usize>, DataError> {
             names.iter().map(|name| table.column(name, field)).collect()
         };
-        let labels = all(columns.labels, "labels")?;
-        let targets = all(columns.targets, "targets")?;
+        let labels = all(stated.labels, "labels")?;
+        let targets = all(stated.targets, "targets")?;
         let several = !labels.is_empty() || !targets.is_empty();
-        let label = match several && columns.label.is_none() {
+        let label = match several && stated.label.is_none() {
             true => None,
-            false => found(table, columns.label, "label", LABELS)?,
+            false => found(table, stated.label, "label", LABELS)?,
         };
         if several && label.is_some() || !labels.is_empty() && !targets.is_empty() {
             return Err(table.error("name one of `label`, `labels` and `targets`: a data set has one task"));
         }
-        let split = found(table, columns.split, "split", SPLITS)?;
-        let client = found(table, columns.client, CLIENT, &[CLIENT])?;
+        let split = found(table, stated.split, "split", SPLITS)?;
+        let client = found(table, stated.client, CLIENT, &[CLIENT])?;
         // Partitions ask for the client by this name, whatever the column is called.
         let client = client.map(|column| (CLIENT.to_owned(), column));
-        let named = columns
+        let named = stated
             .properties
             .iter()
             .cloned()
-            .zip(all(columns.properties, "properties")?);
+            .zip(all(stated.properties, "properties")?);
         let properties: Vec<(String, usize)> = client.into_iter().chain(named).collect();
-        let chosen = all(columns.features, "features")?;
+        let chosen = all(stated.features, "features")?;
         let taken: Vec<usize> = [id]
             .into_iter()
             .chain(label)
@@ -344,27 +382,38 @@ impl Meant {
             .chain(properties.iter().map(|(_, column)| *column))
             .collect();
         let is_taken = |column: &usize| taken.contains(column) || labels.contains(column) || targets.contains(column);
-        let free: Vec<usize> = match chosen.is_empty() {
-            true => (0..table.n_columns()).filter(|column| !is_taken(column)).collect(),
-            false => chosen.clone(),
-        };
-        let (words, lacking) = words_of(table, &free)?;
         let is_default = chosen.is_empty();
+        let all = (0..table.n_columns()).filter(|column| !is_taken(column));
+        let (unlike, free): (Vec<usize>, Vec<usize>) = match is_default {
+            true => all.partition(|&column| columns::is_no_feature(table.header(column))),
+            false => (Vec::new(), chosen),
+        };
+        let Words {
+            words,
+            lacking,
+            mistakes,
+        } = words_of(table, &free)?;
+        if let (false, Some((_, mistake))) = (is_default, mistakes.into_iter().next()) {
+            return Err(mistake);
+        }
         let numeric = |column: &usize| !is_default || !words.contains_key(column) && !lacking.contains(column);
         let features: Vec<(usize, Option<Vec<String>>)> = free
             .iter()
-            .filter(|column| numeric(column) && !(is_default && table.header(**column).is_empty()))
+            .filter(|column| numeric(column))
             .map(|column| {
                 let values = words.get(column).filter(|values| !values.is_empty());
                 (*column, values.map(|values| values.iter().cloned().collect()))
             })
             .collect();
         let is_feature = |column: &usize| features.iter().any(|(feature, _)| feature == column);
-        let left = (0..table.n_columns()).filter(|column| !is_taken(column) && !is_feature(column));
+        let is_left = |column: &usize| !is_taken(column) && !is_feature(column) && !unlike.contains(column);
+        let left = (0..table.n_columns()).filter(is_left);
         let lacks = |column: &usize| lacking.contains(column) && !words.contains_key(column);
         let (lacking, others) = left.partition(lacks);
         Ok(Meant {
             lacking,
+            unlike,
+            is_default,
             others,
             label,
             labels,
@@ -456,38 +505,76 @@ impl Meant {
         assemble::add_properties(dataset, Level::Nodes, &properties).map_err(wrong)?;
         let way = "`features` names those to keep, words as columns of 0 and 1";
         note_others(dataset, table, "nodes", &self.others, way);
+        let way =
+            "their names are those of labels, parts of a split or ids; `features` names those to keep all the same";
+        note_others(dataset, table, "nodes", &self.unlike, way);
+        if self.is_default && n_columns > 0 {
+            let names = self
+                .features
+                .iter()
+                .take(12)
+                .map(|(column, _)| table.header(*column).escape_debug());
+            let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+            let more = if n_columns > 12 { ", …" } else { "" };
+            dataset.notes.push(format!(
+                "features are the columns with numbers: {}{more}; `features` names others",
+                names.join(", ")
+            ));
+        }
         let way = "values are missing, which features may not lack: fill them in";
         note_others(dataset, table, "nodes", &self.lacking, way);
         Ok(())
     }
 }
 
-/// All values of those of some columns that hold words, and the columns that lack a value.
-type Words = (BTreeMap<usize, BTreeSet<String>>, BTreeSet<usize>);
+/// The values of some columns.
+#[derive(Default)]
+struct Words {
+    /// All values of those that hold words.
+    words: BTreeMap<usize, BTreeSet<String>>,
+    /// Those that lack a value.
+    lacking: BTreeSet<usize>,
+    /// The first word of those in which most values are numbers, as an error.
+    mistakes: BTreeMap<usize, DataError>,
+}
 
 fn words_of(table: &Table, columns: &[usize]) -> Result<Words, DataError> {
-    let mut words: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
-    let mut lacking = BTreeSet::new();
+    let mut found = Words::default();
+    let mut n_numbers: BTreeMap<usize, i64> = BTreeMap::new();
     let is_number = |field: &str| field.parse::<f32>().is_ok_and(f32::is_finite);
     for row in table.rows() {
         let row = row?;
         for &column in columns {
             let field = row.field(column)?.trim();
+            let more = n_numbers.entry(column).or_default();
             if is_missing(field) {
-                lacking.insert(column);
-            } else if !is_number(field) {
-                words.entry(column).or_default();
+                found.lacking.insert(column);
+            } else if is_number(field) {
+                *more += 1;
+            } else {
+                *more -= 1;
+                found.words.entry(column).or_default();
+                let rule = || {
+                    row.error(
+                        column,
+                        &format!("expected a finite number, as most have, got {}", shown(field)),
+                    )
+                };
+                found.mistakes.entry(column).or_insert_with(rule);
             }
         }
     }
-    let has_words = !words.is_empty();
+    found
+        .mistakes
+        .retain(|column, _| n_numbers.get(column).is_some_and(|more| *more > 0));
+    let has_words = !found.words.is_empty();
     for row in table.rows().filter(|_| has_words) {
         let row = row?;
-        for (&column, values) in &mut words {
+        for (&column, values) in &mut found.words {
             values.insert(row.field(column)?.trim().to_owned());
         }
     }
-    Ok((words, lacking))
+    Ok(found)
 }
 
 /// 1 for training, 2 for validation, 3 for test, 0 for none of them.

@@ -158,13 +158,17 @@ pub(super) fn shown(field: &str) -> String {
 }
 
 /// The fields of a line: separated by commas or semicolons where it has one, else by blanks;
-/// without quotes around them and without a comment that begins a field.
+/// without quotes around them and without a comment. A comment begins a field; between separators,
+/// where `C #1` is a field, a blank follows its sign.
 pub(crate) fn fields(line: &str) -> Vec<&str> {
-    let comment = line
-        .char_indices()
-        .find(|&(at, c)| matches!(c, '#' | '%') && line[..at].ends_with(|before: char| before.is_whitespace()));
+    let separator = [',', ';'].into_iter().find(|&separator| line.contains(separator));
+    let is_comment = |&(at, c): &(usize, char)| {
+        let ends = line[at + c.len_utf8()..].starts_with(char::is_whitespace) || at + c.len_utf8() == line.len();
+        matches!(c, '#' | '%') && line[..at].ends_with(char::is_whitespace) && (separator.is_none() || ends)
+    };
+    let comment = line.char_indices().find(is_comment);
     let line = comment.map_or(line, |(at, _)| line[..at].trim_end());
-    match [',', ';'].into_iter().find(|&separator| line.contains(separator)) {
+    match separator {
         Some(separator) => line.split(separator).map(unquoted).collect(),
         None => line.split_ascii_whitespace().map(unquoted).collect(),
     }

@@ -1,7 +1,7 @@
 //! Layouts of lines of numbers that are no edge list: counts on the first line, adjacency lists,
 //! METIS, matrices, more columns.
 
-use crate::readers::format::converts;
+use crate::readers::format::{converts, in_shell};
 use crate::readers::text::{Text, fields, whole};
 use crate::{DataError, Dataset};
 
@@ -49,11 +49,13 @@ pub(super) fn named(text: &Text, weighted: bool) -> Option<DataError> {
         return Some(text.error(*number, rule));
     }
     let n_rows = widths.len() + 1;
+    let separator = [',', ';'].into_iter().find(|&separator| lines[0].1.contains(separator));
     if n_rows > 2 && least == n_rows && most == n_rows && head.len() == n_rows {
-        let name = name_of(text);
+        let delimiter = separator.map_or_else(String::new, |separator| format!(", delimiter='{separator}'"));
         let rule = format!(
             "an adjacency matrix, not an edge list; convert it: python3 -c \
-             \"import numpy as np; np.savetxt('edges.txt', np.argwhere(np.loadtxt('{name}')), '%d')\""
+             \"import sys, numpy as np; np.savetxt('edges.txt', np.argwhere(np.loadtxt(sys.argv[1]{delimiter})), '%d')\" {}",
+            in_shell(&text.path)
         );
         return Some(DataError::format(&text.path, rule));
     }
@@ -70,23 +72,18 @@ pub(super) fn named(text: &Text, weighted: bool) -> Option<DataError> {
     }
     if most > 3 || (most == 3 && !weighted) {
         let rule = format!(
-            "expected two node ids a line, got {most} fields; {}keep the first two columns: awk '{{print $1, $2}}' {} > edges.txt",
+            "expected two node ids a line, got {most} fields; {}keep the first two columns: awk {}'{{print $1, $2}}' {} > edges.txt",
             if most == 3 {
                 "state `weighted: true` if the third column is a weight, or "
             } else {
                 ""
             },
-            name_of(text)
+            separator.map_or_else(String::new, |separator| format!("-F'{separator}' ")),
+            in_shell(&text.path)
         );
         return Some(text.error(*number, rule));
     }
     None
-}
-
-fn name_of(text: &Text) -> String {
-    text.path
-        .file_name()
-        .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
 /// Whether the first line counts nodes and edges, and each line below lists the neighbours of one
@@ -141,8 +138,18 @@ pub(super) fn refuse_counts(
     let ends = || rest.iter().flat_map(|&(u, v)| [u, v]);
     let most = ends().max().unwrap_or(0);
     let is_count = |n: u64| n == most || n == most + 1;
-    if a == b && weights.first() == Some(&(n_rest as f32)) && n_rest > 1 && a >= most {
-        let rule = "the first line counts rows, columns and entries, as in Matrix Market files; delete it, and state `first_id: 1`";
+    let [rows, columns] =
+        [|pair: &(u64, u64)| pair.0, |pair: &(u64, u64)| pair.1].map(|end| rest.iter().map(end).max());
+    if weights.first() == Some(&(n_rest as f32)) && n_rest > 1 && Some(a) >= rows && Some(b) >= columns {
+        let rule = match a == b {
+            true => {
+                "the first line counts rows, columns and entries, as in Matrix Market files; delete it, and state `first_id: 1`"
+            }
+            false => {
+                "the first line counts rows, columns and entries, as in Matrix Market files, and a matrix that is not square is \
+                 none of a graph; write one edge `u v` a line"
+            }
+        };
         return Err(DataError::format(&text.path, rule));
     }
     let counts = match (a, b) {

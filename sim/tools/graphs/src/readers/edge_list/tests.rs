@@ -258,21 +258,26 @@ fn other_layouts_of_numbers_are_named_with_a_command() {
     for (content, words) in [
         (
             "1 2 3 4\n2 3\n3 4\n",
-            ["an adjacency list", "read_adjlist('edges.txt')"],
+            ["an adjacency list", "read_adjlist(sys.argv[1])"],
         ),
         ("0 1 2\n1 2\n2\n", ["an adjacency list", "convert it: python3"]),
         ("4 4\n2 3\n1 3\n1 2 4\n3\n", [metis, "`Metis(path: …)`"]),
         ("% made by hand\n4 4\n2 4\n1 3\n2 4\n1 3\n", [metis, "`Metis(path: …)`"]),
         ("5 2\n2\n1\n4\n3\n\n", [metis, "`Metis(path: …)`"]),
         ("3 2 1\n2 7\n1 7 3 5\n2 5\n", [metis, "`Metis(path: …)`"]),
-        ("0 1 1\n1 0 0\n1 0 0\n", ["an adjacency matrix", "argwhere"]),
         (
-            "0 1 5 1588\n1 2 5 1589\n",
-            ["got 4 fields", "awk '{print $1, $2}' edges.txt"],
+            "0 1 1\n1 0 0\n1 0 0\n",
+            ["an adjacency matrix", "argwhere(np.loadtxt(sys.argv[1]))"],
         ),
+        ("0,1,1\n1,0,0\n1,0,0\n", ["an adjacency matrix", "delimiter=','"]),
+        (
+            "0,1,5,1588\n1,2,5,1589\n",
+            ["got 4 fields", "awk -F',' '{print $1, $2}' "],
+        ),
+        ("0 1 5 1588\n1 2 5 1589\n", ["got 4 fields", "awk '{print $1, $2}' "]),
         (
             "0 1 5\n1 2 7\n2 3 7\n3 4 8\n",
-            ["`weighted: true` if the third", "awk '{print $1, $2}' edges.txt"],
+            ["`weighted: true` if the third", "awk '{print $1, $2}' "],
         ),
         (
             "34\n0 1\n1 2\n",
@@ -320,6 +325,10 @@ fn other_layouts_of_numbers_are_named_with_a_command() {
             "4 4 5\n1 2 2\n2 3 1\n3 4 1\n4 1 1\n1 3 1\n",
             "counts rows, columns and entries",
         ),
+        (
+            "3 5 2\n2 1 5\n3 2 6\n",
+            "a matrix that is not square is none of a graph",
+        ),
         ("0 1 2 3\n1 2 2 3\n", "expected two node ids"),
     ] {
         let error = error_of(content, &weighted);
@@ -329,6 +338,65 @@ fn other_layouts_of_numbers_are_named_with_a_command() {
     assert!(
         tree[0].contains("3 2, counts nodes and edges of the lines below, and was read as an edge"),
         "{tree:?}"
+    );
+}
+
+/// A header that names the columns in another order than they are read in.
+#[test]
+fn headers_are_obeyed() {
+    let directed = EdgeListOptions {
+        directed: true,
+        ..plain()
+    };
+    let turned = "target,source\n0,1\n1,2\n";
+    let error = error_of(turned, &directed);
+    assert!(
+        error.contains("the source and the target of an edge must be the first two columns, in this order"),
+        "{error}"
+    );
+    assert!(notes_of(turned, &plain())[0].contains("names columns"));
+    let weighted = EdgeListOptions {
+        weighted: true,
+        ..plain()
+    };
+    let notes = notes_of("source,target,id\n5,6,0.5\n6,7,1\n", &weighted);
+    assert!(
+        notes.contains(&"the third column of the edges, \"id\", was read as their weights".to_owned()),
+        "{notes:?}"
+    );
+    let folder = Folder::new("edges-headers");
+    let edges = folder.file("edges.txt", "0 1\n1 2\n2 0\n");
+    let of = |labels: &str, features: &str| {
+        let options = EdgeListOptions {
+            labels: Some(folder.file("labels.csv", labels)),
+            features: Some(folder.file("features.csv", features)),
+            ..plain()
+        };
+        read_edge_list("test", &edges, &options).map_err(|error| error.to_string())
+    };
+    let (labels, features) = ("id,label\n0,C #1\n1,C #2\n2,C #1\n", "user_id,a\n2,20\n1,10\n0,0\n");
+    let set = of(labels, features).unwrap();
+    assert_eq!(set.node_labels.as_ref().unwrap().n_classes(), 2);
+    let rows = set
+        .features
+        .as_ref()
+        .unwrap()
+        .to_dense(&[0, 1, 2])
+        .into_raw_vec_and_offset()
+        .0;
+    assert_eq!(rows, [0.0, 10.0, 20.0]);
+    for turned in ["label,id\n0,0\n1,1\n", "class,node\n0,0\n1,1\n"] {
+        let error = of(turned, features).unwrap_err();
+        assert!(error.contains("the id of the node must be the first column"), "{error}");
+    }
+    let error = of(labels, ",a\n0,1\n1,2\n2,3\n").unwrap_err();
+    assert!(error.contains("the first column has no name"), "{error}");
+    let error = of(labels, "a,id\n1,0\n2,1\n3,2\n").unwrap_err();
+    assert!(error.contains("must be the first, and it is column 2"), "{error}");
+    let notes = of(labels, "a,b\n1,0\n2,1\n3,2\n").unwrap().notes;
+    assert!(
+        notes.iter().any(|note| note.contains("\"a\", which names no ids")),
+        "{notes:?}"
     );
 }
 

@@ -80,7 +80,7 @@ fn foreign_formats_are_named_with_the_way_out() {
     let files: Vec<(&[u8], &[&str])> = vec![
         (
             b"%%MatrixMarket matrix coordinate pattern general\n4 4 2\n1 2\n2 3\n",
-            &["Matrix Market", "mmread('edges.txt')"],
+            &["Matrix Market", "scipy.io.mmread(sys.argv[1])"],
         ),
         (b"graph [\n  node [\n id 0\n ]\n]\n", &["GML", "read_gml"]),
         (b"Creator \"me\"\ngraph\n[\n  node [ id 0 ]\n]\n", &["GML", "read_gml"]),
@@ -149,4 +149,28 @@ fn ordinary_text_is_no_foreign_format() {
     ] {
         assert_eq!(foreign(text.as_bytes()), None, "{text}");
     }
+}
+
+/// A command takes a path as it is, whatever the shell would make of it.
+#[test]
+fn a_path_in_a_command_is_one_word() {
+    assert_eq!(in_shell(Path::new("data/edges.txt")), "data/edges.txt");
+    assert_eq!(in_shell(Path::new("my 'edges'.txt")), r"'my '\''edges'\''.txt'");
+}
+
+#[test]
+fn a_matrix_is_converted_with_its_weights_if_it_is_square() {
+    let of = |text: &str| converts_matrix(Path::new("m.mtx"), text.as_bytes());
+    let real = of("%%MatrixMarket matrix coordinate real symmetric\n% remark\n3 3 2\n2 1 0.5\n3 2 7\n");
+    assert!(
+        real.contains("state `weighted: true`") && real.contains("m.data"),
+        "{real}"
+    );
+    let pattern = of("%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 2\n");
+    assert!(
+        !pattern.contains("m.data") && pattern.ends_with("\" m.mtx"),
+        "{pattern}"
+    );
+    let oblong = of("%%MatrixMarket matrix coordinate pattern general\n3 5 1\n1 5\n");
+    assert!(oblong.contains("3 rows and 5 columns is none of a graph"), "{oblong}");
 }

@@ -248,6 +248,10 @@ fn damaged_tables_are_refused_with_line_and_column() {
             "t.csv:3: expected 2 fields as in the header, got 1",
         ),
         (
+            "smiles,y,fold\nCC,0,0\nCO,1,1\n",
+            "the column `fold` is named as a split; name the tasks: `tasks: [\"…\"]`",
+        ),
+        (
             "smiles,y\nCQ,1\n",
             "no row holds a valid molecule; the first invalid one is on line 2",
         ),

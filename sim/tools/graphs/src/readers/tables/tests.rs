@@ -97,6 +97,81 @@ fn settings_name_other_columns() {
     assert_eq!((labels.of(0), labels.of(2)), (&[Some(true)][..], &[None][..]));
 }
 
+/// Columns named as labels, parts of a split or ids would give a label away, or be noise.
+#[test]
+fn features_are_no_labels_and_no_ids() {
+    let folder = Folder::new("tables-unlike");
+    folder.file("e.csv", "source,target\n0,1\n1,2\n");
+    folder.file(
+        "n.csv",
+        "Unnamed: 0,id,label,class,train_mask,client_id,x\n7,0,a,0,1,3,0.5\n8,1,b,1,0,4,1.5\n9,2,a,0,0,5,2\n",
+    );
+    let set = load(&folder, "(nodes: \"n.csv\", edges: \"e.csv\")").unwrap();
+    let rows = |set: &Dataset| {
+        set.features
+            .as_ref()
+            .unwrap()
+            .to_dense(&[0, 1, 2])
+            .into_raw_vec_and_offset()
+            .0
+    };
+    assert_eq!(rows(&set), [0.5, 1.5, 2.0]);
+    for note in [
+        "of the nodes, the columns are not read: `class`, `train_mask`, `client_id`; their names are those of labels, parts of a split or ids; `features` names those to keep all the same",
+        "features are the columns with numbers: `x`; `features` names others",
+    ] {
+        assert!(set.notes.contains(&note.to_owned()), "{:?}", set.notes);
+    }
+    let set = load(&folder, "(nodes: \"n.csv\", edges: \"e.csv\", features: [\"class\"])").unwrap();
+    assert_eq!(rows(&set), [0.0, 1.0, 0.0]);
+    folder.file("n.csv", "id,z\n0,1\n1,1e39\n2,3\n");
+    let error = load(&folder, "(nodes: \"n.csv\", edges: \"e.csv\", features: [\"z\"])").unwrap_err();
+    assert!(
+        error.contains("n.csv:3: column `z`: expected a finite number, as most have, got \"1e39\""),
+        "{error}"
+    );
+}
+
+/// Without usual names, ends are two columns at most, and noted.
+#[test]
+fn ends_of_edges_are_not_guessed_among_several_columns() {
+    let folder = Folder::new("tables-guess");
+    let of = |edges: &str| {
+        folder.file("e.csv", edges);
+        load(&folder, "(edges: \"e.csv\")")
+    };
+    for several in ["edge_id,person,friend\n100,5,6\n", "date,one,other\n1999,0,1\n"] {
+        let error = of(several).unwrap_err();
+        assert!(error.contains("the ends of edges are not found"), "{error}");
+    }
+    let set = of("source,from,to\nx,5,6\ny,6,7\n").unwrap();
+    assert_eq!(set.node_names.as_deref().unwrap(), ["5", "6", "7"]);
+    let set = of("weight,a,b\n2,5,6\n3,6,7\n").unwrap();
+    assert_eq!((set.graph().n_edges(), set.graph().weights(0)), (2, Some(&[2.0][..])));
+    assert!(
+        set.notes
+            .iter()
+            .any(|note| note.contains("the columns `a` and `b` were read as the ends")),
+        "{:?}",
+        set.notes
+    );
+    let error = of("ann,bob\nbob,cy\ncy,ann\n").unwrap_err();
+    assert!(
+        error.contains("the first line, \"ann\" and \"bob\", names nodes and no columns"),
+        "{error}"
+    );
+}
+
+/// Of several usual names of ids, `id` counts before `name`.
+#[test]
+fn an_id_is_no_name() {
+    let folder = Folder::new("tables-id");
+    folder.file("n.csv", "name,id,label\n1,0,a\n0,1,b\n");
+    folder.file("e.csv", "source,target\n0,1\n");
+    let set = load(&folder, "(nodes: \"n.csv\", edges: \"e.csv\")").unwrap();
+    assert_eq!((set.node_names, set.node_labels.unwrap().of(0)), (None, &[0][..]));
+}
+
 #[test]
 fn edges_alone_give_the_nodes_numbers_before_words() {
     let folder = Folder::new("tables-edges");

@@ -203,6 +203,20 @@ fn labels_of_every_kind_are_found_by_type_or_as_stated() {
             )
         );
     }
+    // A node without a label that is 1 has labels all the same.
+    for y in [
+        integers(&[6, 2], &[0, 1, 1, 1, 0, 0, 1, 0, 0, 1, 0, 1]),
+        integers(&[6, 1], &[0, 1, 1, 0, 1, 0]),
+    ] {
+        let set = of(vec![("y", y), ("task", texts(&["labels"]))]).unwrap();
+        let tasks = set.node_tasks.unwrap();
+        assert_eq!((tasks.n_graphs(), tasks.n_missing(), set.node_labels), (6, 0, None));
+        assert!(
+            set.notes.iter().all(|note| !note.contains("no label")),
+            "{:?}",
+            set.notes
+        );
+    }
     let single = of(vec![
         ("y", integers(&[3, 1], &[0, 1, -1])),
         ("task", texts(&["labels"])),
@@ -225,11 +239,11 @@ fn labels_of_every_kind_are_found_by_type_or_as_stated() {
     assert_eq!(stated.graph_labels, Some(vec![1, 0, 1]));
     // Of nodes: several labels without a missing one are classes, of which a node has several.
     let of_nodes = |y: Vec<u8>| parse(&with(path(), vec![("y", y)])).unwrap();
-    let several = of_nodes(integers(&[4, 2], &[1, 1, 0, 0, 0, 1, 1, 0]));
+    let several = of_nodes(integers(&[4, 2], &[1, 1, 0, 1, 0, 1, 1, 0]));
     assert_eq!(several.node_labels.unwrap().of(0), [0, 1]);
     let missing = of_nodes(integers(&[4, 2], &[1, 1, 0, -1, 0, 1, 1, 0]));
     assert_eq!(missing.node_tasks.as_ref().unwrap().of(1), [Some(false), None]);
-    assert!(missing.node_labels.is_none() && missing.no_classes().contains("some of them missing"));
+    assert!(missing.node_labels.is_none() && missing.no_classes().contains("binary labels of nodes"));
     let numbers = of_nodes(floats(&[4, 2], &[0.5; 8]));
     assert!(!numbers.targets.as_ref().unwrap().are_of_graphs() && !numbers.is_graph_level());
 }
