@@ -51,6 +51,12 @@ pub trait Rule: Send + Sync {
         1
     }
 
+    /// Whether it leaves [`Update::weight`] out of account, so that the card's `weighting` has no
+    /// effect. Default: no.
+    fn ignores_weights(&self) -> bool {
+        false
+    }
+
     /// Whether it keeps something in [`RuleContext::memory`] from round to round, so that it cannot
     /// combine several groups of updates in one round. Default: no.
     fn remembers(&self) -> bool {

@@ -236,7 +236,42 @@ impl Protocol {
 
     /// What is doubtful about rounds of a model whose hidden layers have so many columns.
     pub fn lints(&self, hidden: u32) -> Vec<Broken> {
-        packed::lints("protocol.downlink_codec", &*self.downlink_codec, hidden, false)
+        let packed = packed::lints("protocol.downlink_codec", &*self.downlink_codec, hidden, false);
+        packed.into_iter().chain(self.without_effect()).collect()
+    }
+
+    /// Settings that have no effect with the others.
+    pub(super) fn without_effect(&self) -> Vec<Broken> {
+        let (malicious, mut found) = (&self.malicious, Vec::new());
+        let mut doubt = |path: &str, rule: String| {
+            let path = format!("protocol.{path}");
+            found.push(Broken { path, rule });
+        };
+        if !malicious.clients.is_none() && malicious.from_round >= self.rounds {
+            let rule = format!(
+                "no client attacks: the run ends with round {}, and the attack begins with round {}; lower it",
+                self.rounds.saturating_sub(1),
+                malicious.from_round
+            );
+            doubt("malicious.from_round", rule);
+        }
+        if malicious.clients.is_none() && *malicious != Malicious::default() {
+            doubt(
+                "malicious",
+                "has no effect without malicious clients; state clients: Fraction(0.1)".to_owned(),
+            );
+        }
+        let idle = match self.aggregation {
+            Aggregation::Mixed { .. } => Some("Mixed aggregation, which takes one update at a time".to_owned()),
+            _ if self.aggregator.ignores_weights() => {
+                Some(format!("{}, which weighs all updates alike", self.aggregator.text()))
+            }
+            _ => None,
+        };
+        if let Some(with) = idle.filter(|_| self.weighting != Weighting::default()) {
+            doubt("weighting", format!("has no effect with {with}; leave it out"));
+        }
+        found
     }
 
     /// With so many updates a buffer is full; `None` in synchronous rounds.

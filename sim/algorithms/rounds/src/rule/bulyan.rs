@@ -24,6 +24,10 @@ pub struct Bulyan {
 }
 
 impl Rule for Bulyan {
+    fn ignores_weights(&self) -> bool {
+        true
+    }
+
     fn combine(&self, updates: &Updates<'_>, _: &mut RuleContext<'_>) -> Vec<f64> {
         let faulty = self.faulty as usize;
         let n_chosen = updates.all.len().saturating_sub(2 * faulty).max(1);

@@ -29,6 +29,10 @@ pub struct FlTrust {
 }
 
 impl Rule for FlTrust {
+    fn ignores_weights(&self) -> bool {
+        true
+    }
+
     fn combine(&self, updates: &Updates<'_>, context: &mut RuleContext<'_>) -> Vec<f64> {
         let mut changes = updates.changes();
         let trusted = context.trusted.take().unwrap_or_default();

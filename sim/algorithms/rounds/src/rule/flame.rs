@@ -56,6 +56,10 @@ fn majority(vectors: &[Vec<f64>]) -> Vec<usize> {
 }
 
 impl Rule for Flame {
+    fn ignores_weights(&self) -> bool {
+        true
+    }
+
     fn combine(&self, updates: &Updates<'_>, context: &mut RuleContext<'_>) -> Vec<f64> {
         let mut changes = updates.changes();
         let members = majority(&changes);

@@ -66,6 +66,10 @@ impl FoolsGold {
 }
 
 impl Rule for FoolsGold {
+    fn ignores_weights(&self) -> bool {
+        true
+    }
+
     fn combine(&self, updates: &Updates<'_>, context: &mut RuleContext<'_>) -> Vec<f64> {
         let changes = updates.changes();
         for (update, change) in updates.all.iter().zip(&changes) {

@@ -86,6 +86,10 @@ pub(super) fn closest(updates: &Updates<'_>, faulty: usize, n_chosen: usize) -> 
 }
 
 impl Rule for Krum {
+    fn ignores_weights(&self) -> bool {
+        true
+    }
+
     fn combine(&self, updates: &Updates<'_>, _: &mut RuleContext<'_>) -> Vec<f64> {
         let chosen = self.choose(updates);
         let mean = |i: usize| {

@@ -17,6 +17,10 @@ use folkmoot_parts::component;
 pub struct Median {}
 
 impl Rule for Median {
+    fn ignores_weights(&self) -> bool {
+        true
+    }
+
     fn combine(&self, updates: &Updates<'_>, _: &mut RuleContext<'_>) -> Vec<f64> {
         let n = updates.all.len();
         let mut column = Vec::with_capacity(n);

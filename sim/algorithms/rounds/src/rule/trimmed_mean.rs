@@ -32,6 +32,10 @@ impl TrimmedMean {
 }
 
 impl Rule for TrimmedMean {
+    fn ignores_weights(&self) -> bool {
+        true
+    }
+
     fn combine(&self, updates: &Updates<'_>, _: &mut RuleContext<'_>) -> Vec<f64> {
         let n = updates.all.len();
         let cut = self.n_cut(n);
