@@ -350,11 +350,26 @@ fn a_wrong_audit_is_refused() {
     temp.write("bad.ron", "(system: \"Mine\", paper: \"A note\")");
     temp.run(&["audit", "bad.ron"])
         .refused(&["bad.ron", "at least one claim or table"]);
+    refused(
+        "update_messages",
+        "update_massages",
+        &[
+            "all-answer: no run of FedAvg has a number `update_massages`",
+            "no-loss: no run of FedAvg",
+        ],
+    );
     // A run that has not the number is made once, and not again.
-    temp.write("mine.ron", OWN.replace("update_messages", "update_massages"));
+    temp.write(
+        "mine.ron",
+        OWN.replace("update_messages", "rounds_to_target[test_accuracy=0.99]"),
+    );
     let first = temp.run(&["audit", "mine.ron", "--out", "made"]);
     assert!(first.stderr.contains("the record lacks 9 runs"), "{first:#?}");
-    assert!(first.done().contains("the run has no number update_massages"));
+    assert!(
+        first
+            .done()
+            .contains("the run has no number rounds_to_target[test_accuracy=0.99]")
+    );
     assert!(
         !temp
             .run(&["audit", "mine.ron", "--out", "made"])

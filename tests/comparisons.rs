@@ -96,6 +96,32 @@ fn an_arm_that_changes_the_algorithm_keeps_what_both_algorithms_share() {
     );
 }
 
+/// Algorithms with rounds of their own run as many as the card's.
+#[test]
+fn an_arm_without_the_protocol_of_rounds_has_as_many_rounds() {
+    let temp = TempDir::new();
+    let arms = "arms: {\"FedAvg\": {}, \"gossip\": {\"strategy\": Gossip()}, \"named\": {\"strategy\": Gossip(rounds: 2)}}, seeds: [1]";
+    temp.write("c.ron", card(FEDAVG, arms));
+    temp.run(&["sweep", "c.ron", "--out", "s", "--quiet"]).done();
+    let gossip = scenario(&temp, "s", "0001-arm=gossip-seed=1");
+    assert!(gossip.contains("rounds: 3"), "{gossip}");
+    let named = scenario(&temp, "s", "0002-arm=named-seed=1");
+    assert!(named.contains("rounds: 2"), "{named}");
+}
+
+/// A sweep says what its runs warn of, as one of them does.
+#[test]
+fn a_sweep_says_that_a_setting_had_no_effect() {
+    let temp = TempDir::new();
+    let arms = "arms: {\"full\": {}, \"drop\": {\"dropout.prob\": 0.9}}, seeds: [1]";
+    temp.write("c.ron", card(FEDAVG, arms));
+    let said = temp.run(&["sweep", "c.ron", "--out", "s"]).done();
+    assert!(
+        said.contains("dropout.prob is 0.9, but clients dropped out of 0 of the"),
+        "{said}"
+    );
+}
+
 #[test]
 fn a_setting_that_an_algorithm_cannot_take_over_is_refused_by_its_name() {
     let temp = TempDir::new();

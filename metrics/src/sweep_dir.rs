@@ -354,12 +354,15 @@ impl SweepDir {
     /// When a run's manifest is damaged.
     pub fn warnings(&self) -> Result<Vec<(&PointRow, Vec<String>)>, ReadError> {
         let points = self.manifest.points();
-        let warned = self.points.iter().filter(|row| row.summary.contains_key(WARNINGS));
         let dir = |row: &PointRow| Some(self.manifest.point_path(&self.path, points.get(row.point as usize)?));
-        let there = warned.filter_map(|row| Some((row, dir(row).filter(|dir| dir.is_dir())?)));
-        there
-            .map(|(row, dir)| Ok((row, read_manifest(&dir)?.warnings)))
-            .collect()
+        let mut warned = Vec::new();
+        for row in &self.points {
+            if let Some(dir) = dir(row).filter(|dir| dir.is_dir()) {
+                let warnings = read_manifest(&dir)?.warnings;
+                warned.extend((!warnings.is_empty()).then_some((row, warnings)));
+            }
+        }
+        Ok(warned)
     }
 
     /// What to say of a sweep that lacks points.

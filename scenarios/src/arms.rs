@@ -24,6 +24,9 @@ const SHARED: [&str; 8] = [
     "protocol",
     "attacks",
 ];
+/// The number of rounds, in algorithms with the protocol of rounds and in those with one of their
+/// own.
+const ROUNDS: [&str; 2] = ["protocol.rounds", "rounds"];
 /// An axis of more values is not compared: it would take long, and such values are numbers.
 const MOST_VALUES: usize = 1000;
 
@@ -56,6 +59,13 @@ pub(crate) fn inherited(
             shared((&old.body, &new.body), (a, b), group, &mut taken);
         }
     }
+    let at = |shape| ROUNDS.into_iter().find(|path| in_shape(shape, path).is_some());
+    if let (Some(from), Some(to)) = (at(old_shape), at(new_shape))
+        && let (Some(rounds), None) = (old.body.value(from), new.body.value(to))
+        && from != to
+    {
+        taken.push((to.to_owned(), on_one_line(rounds)));
+    }
     for (path, value) in &taken {
         let label = format!("{label}, as in the card's strategy: {path} = {value}");
         replaced = apply_default(&replaced, &label, &format!("strategy.{path}"), value);
@@ -66,6 +76,11 @@ pub(crate) fn inherited(
 fn field<'a>(shape: &'a Shape, name: &str) -> Option<&'a Shape> {
     let Shape::Fields(fields) = shape else { return None };
     fields.iter().find(|field| field.name == name).map(|field| &field.shape)
+}
+
+/// What lies at a path of fields.
+fn in_shape<'a>(shape: &'a Shape, path: &str) -> Option<&'a Shape> {
+    path.split('.').try_fold(shape, field)
 }
 
 /// Adds what stands at `path` in the first body, and not in the second, if both read it alike.

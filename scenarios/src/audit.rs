@@ -139,8 +139,15 @@ impl Evidence {
         if header.iter().ne(COLUMNS) {
             return Err(format!("the columns must be {}", COLUMNS.join(",")));
         }
+        let mut known: BTreeSet<[String; 3]> = BTreeSet::new();
         for (record, line) in lines.records().zip(2..) {
             let record = record.map_err(|error| error.to_string())?;
+            if !known.insert([0, 2, 5].map(|at| record[at].to_owned())) {
+                let (run, seed, metric) = (&record[0], &record[2], &record[5]);
+                return Err(format!(
+                    "line {line}: a second {metric} of {run}, seed {seed}; keep one of them"
+                ));
+            }
             let bad = |column: &str| format!("line {line}: {column} must be a number");
             let seed = record[2].parse().map_err(|_| bad("seed"))?;
             let version = record[3].parse().map_err(|_| bad("version"))?;
@@ -184,7 +191,7 @@ impl Evidence {
         self.looks.get(&key).copied().unwrap_or(1)
     }
 
-    /// Whether a number is of an older version of the results than today's.
+    /// Whether a number is of another version of the results than today's.
     fn is_stale(&self, measure: &Measure) -> bool {
         let run = measure.run.to_string();
         let Some(expected) = self.expected.get(&run) else {
@@ -192,7 +199,7 @@ impl Evidence {
         };
         let has = |measured: &&Measured| measured.values.contains_key(&measure.metric);
         let mut measured = self.runs.get(&run).into_iter().flat_map(BTreeMap::values).filter(has);
-        measured.any(|measured| measured.version < expected.version)
+        measured.any(|measured| measured.version != expected.version)
     }
 
     /// The seeds that the card of a run states and that the record lacks, where it has any seed.
@@ -212,11 +219,11 @@ impl Evidence {
         runs.filter(|(_, seeds)| !seeds.is_empty()).collect()
     }
 
-    /// The runs with numbers of an older version of the results than today's.
+    /// The runs with numbers of another version of the results than today's.
     pub fn stale(&self) -> Vec<String> {
         let is_stale = |(run, expected): &(&String, &Expected)| {
             let mut runs = self.runs.get(*run).into_iter().flat_map(BTreeMap::values);
-            runs.any(|measured| measured.version < expected.version)
+            runs.any(|measured| measured.version != expected.version)
         };
         self.expected
             .iter()

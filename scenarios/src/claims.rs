@@ -14,6 +14,7 @@ pub use run::{Resolved, RunKey, essence};
 pub use table::{Cells, Figure, Overall, Panel, Table};
 
 use crate::audit;
+use crate::glossary;
 use crate::registry::Registry;
 use crate::text::{Problems, Source, suggest};
 use folkmoot_metrics::{PrivacyRow, RunDir};
@@ -293,6 +294,42 @@ pub enum Shape {
     Below(f64),
 }
 
+impl Claim {
+    /// Why the number that a claim is about cannot be what is printed or stated, if it cannot.
+    fn out_of_range(&self, registry: &Registry) -> Option<String> {
+        let (test, measure) = (&self.test, self.test.measure.as_ref()?);
+        if test.against.is_some() {
+            return None;
+        }
+        let stated = match &test.rule {
+            Rule::AtMost(value) | Rule::AtLeast(value) => *value,
+            Rule::Shape(Shape::Above(value) | Shape::Below(value)) => *value,
+            Rule::Exact | Rule::Statistical | Rule::Within(_) => Printed::parse(&self.printed)?.value,
+            _ => return None,
+        };
+        let strategy = measure.run.resolve(registry).ok()?.strategy;
+        let mut glossaries = registry.glossaries().iter();
+        let term = glossaries
+            .find(|glossary| glossary.strategy == strategy)?
+            .number(&measure.metric)?;
+        let (least, most) = term.range;
+        let (least, most) = (
+            least.map(|least| least * test.scale),
+            most.map(|most| most * test.scale),
+        );
+        let is_outside = least.is_some_and(|least| stated < least) || most.is_some_and(|most| stated > most);
+        let bound = |bound: Option<f64>| bound.map_or("…".to_owned(), |bound| bound.to_string());
+        is_outside.then(|| {
+            format!(
+                "{} lies in {}..={}, got {stated}; `scale: 100.0` states it in per cent",
+                measure.metric,
+                bound(least),
+                bound(most)
+            )
+        })
+    }
+}
+
 impl Test {
     /// The arms of an order, each laid over the claim's own.
     pub fn steps(&self) -> Vec<Measure> {
@@ -389,28 +426,29 @@ impl Claims {
     /// that breaks a rule.
     pub fn check(&self, registry: &Registry) -> Result<(), Problems> {
         let mut problems = Problems::new(&self.source);
-        let mut known: BTreeMap<RunKey, Option<String>> = BTreeMap::new();
-        let mut refusal = |run: RunKey| {
-            let words = |run: &RunKey| {
-                Some(format!(
-                    "{}: {}",
-                    run.card,
-                    run.resolve(registry).err()?.lines().join("; ")
-                ))
+        let mut known: BTreeMap<RunKey, Result<String, String>> = BTreeMap::new();
+        let mut strategy = |run: RunKey| {
+            let resolved = |run: &RunKey| match run.resolve(registry) {
+                Ok(resolved) => Ok(resolved.strategy),
+                Err(why) => Err(format!("{}: {}", run.card, why.lines().join("; "))),
             };
-            known.entry(run).or_insert_with_key(words).clone()
+            known.entry(run).or_insert_with_key(resolved).clone()
+        };
+        // A table may ask for a number that only some of its rows have.
+        let mut refusal = |measure: Measure, is_cell: bool| match strategy(measure.run.clone()) {
+            Ok(_) if is_cell || measure.privacy().is_some() => None,
+            Ok(strategy) => glossary::unknown(&measure.metric, &[strategy], registry),
+            Err(why) => Some(why),
         };
         for (claim, place) in self.claims.iter().zip(&self.places) {
             let twins = [("", Some(&claim.test)), ("quick: ", claim.quick.as_ref())];
-            let measures = twins.into_iter().flat_map(|(twin, test)| {
-                test.into_iter()
-                    .flat_map(Test::measures)
-                    .map(move |one| (twin, one.run))
-            });
-            if let Some(why) = measures
-                .filter_map(|(twin, run)| Some(format!("{twin}{}", refusal(run)?)))
-                .next()
-            {
+            let measures = twins
+                .into_iter()
+                .flat_map(|(twin, test)| test.into_iter().flat_map(Test::measures).map(move |one| (twin, one)));
+            let why = measures
+                .filter_map(|(twin, measure)| Some(format!("{twin}{}", refusal(measure, false)?)))
+                .next();
+            if let Some(why) = why.or_else(|| claim.out_of_range(registry)) {
                 problems.push_at(place, format!("{}: {why}", claim.id));
             }
         }
@@ -420,7 +458,7 @@ impl Claims {
                     .numbers
                     .into_iter()
                     .flatten()
-                    .find_map(|measure| refusal(measure.run)),
+                    .find_map(|measure| refusal(measure, true)),
                 Err(why) => Some(format!("{}: {}", table.card, why.lines().join("; "))),
             };
             if let Some(why) = why {

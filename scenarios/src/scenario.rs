@@ -222,7 +222,7 @@ fn check_figures(file: &ScenarioFile, registry: &Registry, problems: &mut Proble
 }
 
 /// The strategy that the card writes: its name and its settings.
-fn strategy_variant(source: &Source) -> Option<Variant> {
+pub(crate) fn strategy_variant(source: &Source) -> Option<Variant> {
     variant_of(&source.within("strategy")?).ok()
 }
 

@@ -21,6 +21,15 @@ enum Constant {
     Fixed(f64),
 }
 
+/// The accuracy of the same run, by which a score that has no constant answer of its own is judged.
+fn accuracy(measure: &Measure) -> Option<Measure> {
+    let is_of_classes = ["test_macro_f1", "test_micro_f1", "test_balanced_accuracy", "test_loss"];
+    is_of_classes.contains(&measure.metric.as_str()).then(|| Measure {
+        run: measure.run.clone(),
+        metric: "test_accuracy".to_owned(),
+    })
+}
+
 /// The constant answer of a metric of the test items, where there is one.
 fn constant(measure: &Measure) -> Option<Constant> {
     let of = |control: &str| {
@@ -42,9 +51,14 @@ fn constant(measure: &Measure) -> Option<Constant> {
 
 /// The numbers of the constant answers that a test needs, beside its own.
 pub(super) fn constants(test: &Test) -> impl Iterator<Item = Measure> {
-    baselines(test).filter_map(|baseline| match constant(baseline)? {
+    let of = |measure: &Measure| match constant(measure)? {
         Constant::Measured(measure) => Some(measure),
         Constant::Fixed(_) => None,
+    };
+    baselines(test).flat_map(move |baseline| {
+        let accuracy = accuracy(baseline);
+        let constant = of(accuracy.as_ref().unwrap_or(baseline));
+        [accuracy, constant].into_iter().flatten()
     })
 }
 
@@ -67,6 +81,13 @@ fn baselines(test: &Test) -> impl Iterator<Item = &Measure> {
 /// supports none either.
 pub(super) fn failure(test: &Test, evidence: &Evidence) -> Option<String> {
     baselines(test).find_map(|baseline| {
+        let accuracy = accuracy(baseline);
+        let baseline = match &accuracy {
+            // Recorded runs may lack it.
+            Some(accuracy) if evidence.of(accuracy).is_empty() => return None,
+            Some(accuracy) => accuracy,
+            None => baseline,
+        };
         let scores = evidence.of(baseline);
         let (gains, said): (Vec<f64>, String) = match constant(baseline)? {
             Constant::Fixed(value) => (scores.values().map(|score| score - value).collect(), value.to_string()),

@@ -189,7 +189,9 @@ fn by_run(test: &Test, measure: &Measure, printed: &str, evidence: &Evidence) ->
         );
         return Finding::new(Verdict::NotRun, why, None);
     }
-    let (measured, differences) = judged(test, measure, evidence);
+    // Of an order, whose arms are compared with each other, the first one stands for all.
+    let first = test.steps().into_iter().next();
+    let (measured, differences) = judged(test, first.as_ref().unwrap_or(measure), evidence);
     if measured.is_empty() {
         return Finding::new(Verdict::NotRun, "no seed has all of its numbers", None);
     }
@@ -203,6 +205,10 @@ fn by_run(test: &Test, measure: &Measure, printed: &str, evidence: &Evidence) ->
     let finding = judge(test, printed, evidence, &measured, differences);
     match evidence.censoring(test) {
         Some(said) => Finding {
+            verdict: match test.against {
+                Some(_) => finding.verdict,
+                None => of_lower_bounds(test, &finding, printed),
+            },
             why: [finding.why.as_str(), &said]
                 .into_iter()
                 .filter(|text| !text.is_empty())
@@ -212,6 +218,26 @@ fn by_run(test: &Test, measure: &Measure, printed: &str, evidence: &Evidence) ->
         },
         None => finding,
     }
+}
+
+/// The verdict on a number itself where some runs do not reach the target: theirs is larger than
+/// what was measured. So it can be found too large, and never small enough.
+fn of_lower_bounds(test: &Test, finding: &Finding, printed: &str) -> Verdict {
+    let is_larger = || {
+        let printed = Printed::parse(printed).map(|printed| printed.value);
+        finding
+            .measured
+            .zip(printed)
+            .is_some_and(|(measured, printed)| measured.mean > printed)
+    };
+    let stands = match (&test.rule, finding.verdict) {
+        (_, verdict) if !verdict.is_decided() => true,
+        (Rule::AtLeast(_), Verdict::Exact) | (Rule::Shape(Shape::Above(_)), Verdict::Shape) => true,
+        (Rule::AtMost(_) | Rule::Shape(Shape::Below(_)), Verdict::Refuted) => true,
+        (Rule::Exact | Rule::Statistical | Rule::Within(_), Verdict::Refuted) => is_larger(),
+        _ => false,
+    };
+    if stands { finding.verdict } else { Verdict::Inconclusive }
 }
 
 fn judge(

@@ -3,7 +3,7 @@
 use super::{
     Against, Change, Claim, Claims, Figure, Kind, Measure, Overall, Pooled, Printed, Rule, RunKey, Shape, Table, Test,
 };
-use crate::text::{Problems, Source, parse};
+use crate::text::{Problems, Source, parse, suggest};
 use folkmoot_metrics::key::base;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -522,6 +522,21 @@ pub(super) fn read(name: &str, source: &Source) -> Result<Claims, Problems> {
             Ok(_) => problems.push_at(&path, format!("the id {id:?} is given twice")),
             Err(why) => problems.push_at(&path, format!("{id}: {why}")),
         }
+    }
+    let tests = claims
+        .iter()
+        .flat_map(|claim| [Some(&claim.test), claim.quick.as_ref()]);
+    let claimed: BTreeSet<&str> = tests
+        .flatten()
+        .filter_map(|test| Some(base(&test.measure.as_ref()?.metric)))
+        .collect();
+    let claimed: Vec<&str> = claimed.into_iter().collect();
+    let idle = file.margins.keys().find(|metric| !claimed.contains(&metric.as_str()));
+    if let Some(metric) = idle.filter(|_| problems.is_empty()) {
+        problems.push_at(
+            "margins",
+            format!("no claim is about {metric}{}", suggest(metric, &claimed)),
+        );
     }
     for (i, overall) in file.overall.iter().enumerate() {
         let is_grid = |grid: &&String| ids.iter().any(|id| id.starts_with(&format!("{grid}/")));

@@ -5,7 +5,7 @@ use super::refused;
 use crate::cards;
 use crate::names;
 use crate::registry::Registry;
-use crate::scenario::{Scenario, check};
+use crate::scenario::{Scenario, check, strategy_variant};
 use crate::text::{Problems, Source, apply, suggest};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -78,6 +78,7 @@ impl RunKey {
         let scenario = check(&self.card, &alone(&source)?, registry)?;
         let is_generated = scenario.dataset().is_generated();
         Ok(Resolved {
+            strategy: strategy_variant(&source).map_or_else(String::new, |variant| variant.name),
             results_version: scenario.strategy().about.results_version,
             source,
             seeds,
@@ -100,6 +101,8 @@ pub struct Resolved {
     pub source: Source,
     /// The seeds of the sweep.
     pub seeds: Vec<u64>,
+    /// The name of its algorithm.
+    pub strategy: String,
     /// The version of the results of its algorithm.
     pub results_version: u32,
     /// Whether its data need no file.

@@ -169,6 +169,81 @@ fn targets_that_are_not_reached_are_censored_at_the_horizon() {
     assert_eq!((found.verdict, found.why.as_str()), (Verdict::Shape, ""));
 }
 
+/// A run that does not arrive takes longer than what was measured: it can break a bound, and never
+/// keep one.
+#[test]
+fn lower_bounds_keep_no_upper_bound() {
+    let metric = "rounds_to_target[test_accuracy=0.9]";
+    let some: &[&[(&str, f64)]] = &[&[(metric, 11.0)], &[("rounds", 11.0)], &[(metric, 11.0)]];
+    let all: &[&[(&str, f64)]] = &[&[(metric, 11.0)], &[(metric, 11.0)], &[(metric, 11.0)]];
+    let of = |seeds: &[&[(&str, f64)]], rule: &str| {
+        let text = format!(
+            r#"(system: "S", paper: "P", claims: [(id: "a", claim: "c", at: "t", card: "{CARD}", arm: {{ "{AXIS}": "0.2" }}, metric: "{metric}", {rule})])"#
+        );
+        let claim = Claims::read("s", &text).unwrap().claims.remove(0);
+        decide(&claim, false, &numbers(&[("0.2", seeds)])).verdict
+    };
+    for (rule, arrived, censored) in [
+        ("rule: AtMost(11)", Verdict::Exact, Verdict::Inconclusive),
+        ("rule: AtMost(10)", Verdict::Refuted, Verdict::Refuted),
+        ("rule: AtLeast(2)", Verdict::Exact, Verdict::Exact),
+        ("rule: Shape(Below(50))", Verdict::Shape, Verdict::Inconclusive),
+        ("rule: Shape(Below(5))", Verdict::Refuted, Verdict::Refuted),
+        ("rule: Shape(Above(5))", Verdict::Shape, Verdict::Shape),
+        (r#"printed: "11", rule: Exact"#, Verdict::Exact, Verdict::Inconclusive),
+        (
+            r#"printed: "9", rule: Within(20)"#,
+            Verdict::Statistical,
+            Verdict::Inconclusive,
+        ),
+        (r#"printed: "9", rule: Within(1)"#, Verdict::Refuted, Verdict::Refuted),
+        (
+            r#"printed: "40", rule: Within(1)"#,
+            Verdict::Refuted,
+            Verdict::Inconclusive,
+        ),
+    ] {
+        assert_eq!((of(all, rule), of(some, rule)), (arrived, censored), "{rule}");
+    }
+}
+
+/// An order is decided by its own arms, whether the claim's is one of them or not.
+#[test]
+fn an_order_needs_no_run_of_the_claims_own_arm() {
+    let order = format!(r#"rule: Shape(Order([{{ "{AXIS}": "0.4" }}, {{ "{AXIS}": "0.0" }}]))"#);
+    let runs: &[(&str, &[f64])] = &[("0.4", &[3.0, 3.1, 2.9]), ("0.0", &[1.0, 1.1, 1.2])];
+    assert_eq!(verdict(&order, runs), Verdict::Shape);
+}
+
+#[test]
+fn a_record_has_one_value_of_a_run() {
+    let header = COLUMNS.join(",");
+    let record = format!("{header}\nr,card,1,1,abc,m,0.5\nr,card,1,1,abc,n,0.5\nr,card,1,1,abc,m,0.7\n");
+    let error = Evidence::default().read(&record).unwrap_err();
+    assert_eq!(error, "line 4: a second m of r, seed 1; keep one of them");
+}
+
+/// For numbers that cannot be, no run is made.
+#[test]
+fn bounds_that_a_metric_cannot_have_are_refused() {
+    let registry = crate::toy::registry();
+    let refused = |fields: &str| {
+        let text = format!(
+            r#"(system: "S", paper: "P", claims: [(id: "a", claim: "c", at: "t", card: "{CARD}", arm: {{ "{AXIS}": "0.2" }}, {fields})])"#
+        );
+        Claims::read("s", &text)
+            .unwrap()
+            .check(&registry)
+            .unwrap_err()
+            .to_string()
+    };
+    let error = refused(r#"metric: "target_reached", rule: AtLeast(95)"#);
+    assert!(error.contains("target_reached lies in 0..=1, got 95"), "{error}");
+    let text = r#"(system: "S", paper: "P", margins: { "acuracy": 0.1 }, claims: [(id: "a", claim: "c", at: "t", metric: "accuracy", card: "c", rule: AtMost(1))])"#;
+    let error = Claims::read("s", text).err().unwrap().to_string();
+    assert!(error.contains("no claim is about acuracy"), "{error}");
+}
+
 #[test]
 fn missing_seeds_and_stale_rows_are_found() {
     let registry = crate::toy::registry();
