@@ -313,15 +313,12 @@ impl Claim {
             .find(|glossary| glossary.strategy == strategy)?
             .number(&measure.metric)?;
         let (least, most) = term.range;
-        let (least, most) = (
-            least.map(|least| least * test.scale),
-            most.map(|most| most * test.scale),
-        );
-        let is_outside = least.is_some_and(|least| stated < least) || most.is_some_and(|most| stated > most);
+        let value = stated / test.scale;
+        let is_outside = least.is_some_and(|least| value < least) || most.is_some_and(|most| value > most);
         let bound = |bound: Option<f64>| bound.map_or("…".to_owned(), |bound| bound.to_string());
         is_outside.then(|| {
             format!(
-                "{} lies in {}..={}, got {stated}; `scale: 100.0` states it in per cent",
+                "{} lies in {}..={}, got {value}; a number in per cent takes `scale: 100.0`",
                 measure.metric,
                 bound(least),
                 bound(most)

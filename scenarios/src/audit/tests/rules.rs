@@ -135,6 +135,36 @@ fn a_baseline_at_or_below_the_constant_answer_supports_no_verdict() {
     );
 }
 
+/// F1 and loss have no constant answer of their own; the accuracy of the same run does.
+#[test]
+fn a_baseline_in_f1_has_to_beat_the_majority_class_by_its_accuracy() {
+    let text = format!(
+        r#"(system: "S", paper: "P", claims: [(id: "a", claim: "c", at: "t", card: "{CARD}", arm: {{ "{AXIS}": "0.2" }}, metric: "test_macro_f1", against: (arm: {{ "{AXIS}": "0.0" }}), rule: Shape(More))])"#
+    );
+    let claim = Claims::read("s", &text).unwrap().claims.remove(0);
+    let method: &[&[(&str, f64)]] = &[
+        &[("test_macro_f1", 0.8)],
+        &[("test_macro_f1", 0.81)],
+        &[("test_macro_f1", 0.79)],
+    ];
+    let judged = |accuracy: Option<f64>| {
+        let of = |f1: f64| {
+            let accuracy = accuracy.map(|accuracy| accuracy + 0.1 * f1);
+            let both = accuracy.map(|accuracy| [("test_accuracy", accuracy), ("test_accuracy@majority_class", 0.5)]);
+            [("test_macro_f1", f1)]
+                .into_iter()
+                .chain(both.into_iter().flatten())
+                .collect::<Vec<_>>()
+        };
+        let baseline = [of(0.3), of(0.31), of(0.29)];
+        let baseline: Vec<&[(&str, f64)]> = baseline.iter().map(|seed| &seed[..]).collect();
+        decide(&claim, false, &numbers(&[("0.2", method), ("0.0", &baseline)])).verdict
+    };
+    assert_eq!(judged(Some(0.6)), Verdict::Shape);
+    assert_eq!(judged(Some(0.3)), Verdict::NotDecidable);
+    assert_eq!(judged(None), Verdict::Shape, "the record lacks the accuracy");
+}
+
 #[test]
 fn targets_that_are_not_reached_are_censored_at_the_horizon() {
     let metric = "virtual_s_to_target[test_accuracy=0.8]";

@@ -130,6 +130,30 @@ fn rules_refuse_what_colluding_clients_cannot_do() {
     );
 }
 
+/// Settings that change no bit are warned of, and those that do are not.
+#[test]
+fn settings_without_effect_are_named() {
+    let doubts = |protocol: Protocol| -> Vec<String> {
+        let found = protocol.lints(8).into_iter();
+        found.map(|doubt| format!("{}: {}", doubt.path, doubt.rule)).collect()
+    };
+    let attacked = attacked(MaliciousClients::Named(vec![0]), SignFlip { factor: 1.0 });
+    assert!(doubts(attacked.clone()).is_empty());
+    let mut late = attacked.clone();
+    late.malicious.from_round = late.rounds;
+    assert!(doubts(late)[0].starts_with("protocol.malicious.from_round: no client attacks"));
+    let mut nobody = attacked.clone();
+    nobody.malicious.clients = MaliciousClients::Off;
+    // A card that names the default adversary reads as one without any.
+    nobody.malicious.adversary = Chosen::new(SignFlip { factor: 3.0 });
+    assert!(doubts(nobody)[0].starts_with("protocol.malicious: has no effect without malicious clients"));
+    let mut alike = attacked;
+    alike.weighting = Weighting::Uniform;
+    assert!(doubts(alike.clone()).is_empty());
+    alike.aggregator = Chosen::new(Median {});
+    assert!(doubts(alike)[0].starts_with("protocol.weighting: has no effect with Median"));
+}
+
 /// Table 1 of the paper is for other `n`; this is algorithm 3 by hand: `s = 2`, Φ(z) < 24 / 26.
 #[test]
 fn a_little_is_what_the_paper_says() {

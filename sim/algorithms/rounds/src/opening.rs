@@ -6,7 +6,8 @@ use crate::{Exchange, SidePayload, Trainer};
 use folkmoot_engine::prelude::*;
 use std::collections::BTreeMap;
 
-/// A round that is about to begin, as a function given to [`Rounds::before_rounds`](crate::Rounds::before_rounds) sees it.
+/// A round that is about to begin, as a function sees it that is given to
+/// [`Rounds::before_rounds`](crate::Rounds::before_rounds).
 pub struct Opening<'a> {
     pub round: Round,
     /// The model that the round before ended with; in the first round, the initial model.

@@ -7,7 +7,8 @@
 //! Geometric (`edge_index`, `edge_weight`, `x`, `y`, `num_nodes`) and of the heterophilous sets
 //! (`edges`, `node_features`, `node_labels`) are read by these names. `train_mask`, `val_mask`,
 //! `test_mask` are optional, for one split or for several. Other members are an error if they look
-//! like data of nodes, else a note. Numbers may be of any integer or float type, bool for masks; pickled objects are not read.
+//! like data of nodes, else a note. Numbers may be of any integer or float type, bool for masks;
+//! pickled objects are not read.
 //! A zip file with one such archive in it and nothing else is read as that.
 
 mod members;

@@ -172,8 +172,8 @@ pub(super) fn open_listed(bytes: Vec<u8>, limits: Limits, listed: &[&'static str
 }
 
 /// The masks for training, validation and test of one of the published splits, as far as they are
-/// there, and a note if there are several splits. A mask of one split has an entry per item and serves all
-/// splits; of several, `train_mask` has a column for each, as in PyTorch Geometric, or
+/// there, and a note if there are several splits. A mask of one split has an entry per item and
+/// serves all splits; of several, `train_mask` has a column for each, as in PyTorch Geometric, or
 /// `train_masks` a row for each, as in the heterophilous sets.
 pub(super) type Masks = ([Option<Vec<bool>>; 3], Option<String>);
 
