@@ -106,7 +106,7 @@ fn a_damaged_edge_list_is_refused_by_its_line() {
     refuses(
         "EdgeList(edges: \"edges.txt\")",
         &[("edges.txt", b"0 1\n\xff\xfe 2\n")],
-        &["edges.txt:2: not a line of text"],
+        &["edges.txt:2: not a text in UTF-8; ", "iconv -f ISO-8859-1 -t UTF-8 "],
     );
     refuses(
         "EdgeList(edges: \"edges.txt\", weighted: true)",

@@ -94,6 +94,10 @@ pub(super) fn add_graphs(dataset: &mut Dataset, bounds: &[u32], edges: &Edges) -
         dataset.notes.push(format!("{isolated} nodes have no edge"));
     }
     let negative = weights.map_or(0, |all| all.iter().filter(|w| **w < 0.0).count());
+    let zero = weights.map_or(0, |all| all.iter().filter(|w| **w == 0.0).count());
+    if zero > 0 {
+        dataset.notes.push(format!("{zero} edges have weight 0 and stay edges"));
+    }
     if negative > 0 {
         let rule = "in a graph convolution a node whose weights do not sum to more than 0 receives nothing";
         dataset

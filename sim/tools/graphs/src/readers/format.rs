@@ -115,7 +115,6 @@ fn line_ends(bytes: &mut [u8]) {
 /// The name of a binary format that no text reader takes, and the way out.
 pub(super) fn binary(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     const KNOWN: &[(&[u8], &str, &str)] = &[
-        (b"PK\x03\x04", "a zip archive", "unpack it with `unzip`"),
         (
             b"\x28\xb5\x2f\xfd",
             "a file packed with zstd",
@@ -156,6 +155,9 @@ pub(super) fn binary(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
         (b"SQLite format 3\0", "an SQLite database", "export its table as CSV"),
         (b"%PDF-", "a PDF document", "download the data file itself"),
     ];
+    if bytes.starts_with(b"PK\x03\x04") {
+        return Some(zipped(bytes));
+    }
     if let Some(&(_, name, way)) = KNOWN.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
         return Some((name, way));
     }
@@ -169,12 +171,38 @@ pub(super) fn binary(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     ))
 }
 
+/// What a zip archive is, by the first names in it, and the way out.
+fn zipped(bytes: &[u8]) -> (&'static str, &'static str) {
+    const KNOWN: &[(&[u8], &str, &str)] = &[
+        (
+            b"/data.pkl",
+            "a file of torch.save",
+            "load it in Python and save its graph with folkmoot.save",
+        ),
+        (
+            b"[Content_Types].xml",
+            "an office document, such as an Excel sheet",
+            "export its table as CSV",
+        ),
+        (b".npy", "a NumPy archive", "read it with `Npz(path: …)`"),
+    ];
+    let head = &bytes[..bytes.len().min(1 << 12)];
+    let is_in = |name: &[u8]| head.windows(name.len()).any(|part| part == name);
+    let known = KNOWN.iter().find(|(name, ..)| is_in(name));
+    known.map_or(("a zip archive", "unpack it with `unzip`"), |&(_, name, way)| {
+        (name, way)
+    })
+}
+
 /// The name of a text format that no reader takes, and the function of NetworkX or SciPy that reads
 /// its graph.
 fn foreign(bytes: &[u8]) -> Option<(&'static str, Option<&'static str>)> {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(1 << 14)]);
-    let head = head.trim_start();
-    let lower = head.to_ascii_lowercase();
+    let lower = head.trim_start().to_ascii_lowercase();
+    let lower = match lower.starts_with("%%matrixmarket") {
+        true => lower.as_str(),
+        false => past_comments(&lower),
+    };
     const BEGINNINGS: &[(&str, &str, Option<&str>)] = &[
         ("%%matrixmarket", "a Matrix Market file", Some("mmread")),
         ("*vertices", "a Pajek file", Some("read_pajek")),
@@ -208,7 +236,8 @@ fn foreign(bytes: &[u8]) -> Option<(&'static str, Option<&'static str>)> {
     }
     let mut rest = lower.chars();
     match (rest.next(), rest.next()) {
-        (Some('{'), Some('"' | '\n' | ' ' | '}')) | (Some('['), Some('[' | '{' | '"' | '\n' | ' ')) => {
+        (Some('{'), Some('"' | '\n' | '\r' | '\t' | ' ' | '}'))
+        | (Some('['), Some('[' | '{' | '"' | '\n' | '\r' | '\t' | ' ')) => {
             return Some(("a JSON file", None));
         }
         _ => {}
@@ -229,9 +258,22 @@ fn foreign(bytes: &[u8]) -> Option<(&'static str, Option<&'static str>)> {
     match word {
         "graph" | "creator" | "version" | "comment" if opens('[') => Some(("a GML file", Some("read_gml"))),
         "graph" | "digraph" | "strict" if first.contains('{') => Some(("a Graphviz (DOT) file", None)),
-        "c" | "p" if is_dimacs(&lower) => Some(("a DIMACS file", None)),
+        "c" | "p" if is_dimacs(lower) => Some(("a DIMACS file", None)),
         "dl" if first.contains("n=") || first.contains("n =") => Some(("a UCINET DL file", None)),
         _ => None,
+    }
+}
+
+/// A text from its first line that is no comment: of a hash, a percent sign, `//`, or `/* … */`.
+fn past_comments(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    loop {
+        let after = match rest {
+            _ if rest.starts_with("/*") => rest.split_once("*/"),
+            _ if rest.starts_with(['#', '%']) || rest.starts_with("//") => rest.split_once('\n'),
+            _ => return rest,
+        };
+        rest = after.map_or("", |(_, rest)| rest.trim_start());
     }
 }
 
@@ -282,6 +324,12 @@ fn converts_matrix(path: &Path, bytes: &[u8]) -> String {
          m = scipy.sparse.coo_matrix(scipy.io.mmread(sys.argv[1])); np.savetxt('edges.txt', np.c_[{columns}], '{format}')\" {}",
         in_shell(path)
     )
+}
+
+/// A command that writes a text in UTF-8, for one whose bytes are not.
+pub(super) fn in_utf8(path: &Path) -> String {
+    let file = in_shell(path);
+    format!("if it is in Latin-1, convert it: iconv -f ISO-8859-1 -t UTF-8 {file} > utf8.txt")
 }
 
 /// A path as an argument of a command.

@@ -6,7 +6,7 @@
 //! are edges that state another direction than the graph. Elements of other vocabularies, such as
 //! the drawings of yEd, are left out with a note.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use folkmoot_draws::SimRng;
@@ -15,7 +15,7 @@ use quick_xml::Reader;
 use quick_xml::escape::unescape;
 use quick_xml::events::{BytesStart, Event};
 
-use super::format::{decoded, read_bytes};
+use super::format::{decoded, in_utf8, read_bytes};
 use super::rows::Table;
 use super::tables::{Columns, of_tables};
 use crate::data_source::{CatalogueEntry, DataSource, Isolated, checked, is_path, own, stem};
@@ -98,7 +98,8 @@ impl DataSource for GraphMl {
 /// Reads the graph; directions are those that the file states.
 fn read_graphml(name: &str, path: &Path, columns: &Columns<'_>) -> Result<Dataset, DataError> {
     let bytes = decoded(path, read_bytes(path)?)?;
-    let text = std::str::from_utf8(&bytes).map_err(|_| DataError::format(path, "not a text (invalid UTF-8)"))?;
+    let text = std::str::from_utf8(&bytes)
+        .map_err(|_| DataError::format(path, format!("not a text in UTF-8; {}", in_utf8(path))))?;
     let mut file = File::default();
     let mut reader = Reader::from_str(text);
     let mut lines = Lines {
@@ -226,6 +227,8 @@ struct File {
     keys: BTreeMap<String, Key>,
     /// The id of the last key.
     key: String,
+    /// The ids of keys whose data say how the graph is drawn.
+    drawing: BTreeSet<String>,
     /// Of the graph, once it has begun.
     directed: Option<bool>,
     nodes: Rows,
@@ -289,6 +292,13 @@ impl File {
         match (name.as_str(), within) {
             ("graphml", "") => {}
             (_, "") => return Err(format!("a file of <{name}>, and GraphML begins with <graphml>")),
+            // How an editor draws the graph.
+            ("key", "graphml") if attributes.contains_key("yfiles.type") => {
+                self.drawing.insert(required("id")?);
+                self.n_foreign += 1;
+                self.skipped = 1;
+            }
+            ("data", _) if attributes.get("key").is_some_and(|key| self.drawing.contains(key)) => self.skipped = 1,
             ("key", "graphml") => {
                 let of = attributes.get("for").map_or("all", String::as_str);
                 let id = required("id")?;
@@ -334,7 +344,7 @@ impl File {
                 self.nodes.rows.push((vec![required("id")?], line, data));
             }
             ("edge", "graph") => {
-                let stated = attributes.get("directed").map(|text| text == "true");
+                let stated = attributes.get("directed").map(|text| text == "true" || text == "1");
                 if stated.is_some() && stated != self.directed {
                     return Err(
                         "an edge of another direction than `edgedefault`: a graph is directed or is not".to_owned(),

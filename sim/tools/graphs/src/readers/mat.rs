@@ -4,7 +4,7 @@
 //! Handles little- and big-endian files, compressed and plain elements, small elements, and sparse
 //! or full matrices of any stored number type. Labels may also be one column or row of class
 //! numbers. Variables other than the two named are noted. Stored zeros are not edges. Format:
-//! "MAT-File Format", The MathWorks, level 5. Not read: complex values (ignored), text, cell
+//! "MAT-File Format", The MathWorks, level 5. Not read: complex values, text, cell
 //! arrays, structures, files of level 4 and 7.3 (HDF5).
 
 mod element;

@@ -22,7 +22,7 @@ use folkmoot_parts::{Rules, component};
 use ndarray::Array2;
 
 use super::classes::{self, Class};
-use super::format::read_bytes;
+use super::format::{binary, read_bytes};
 use super::limits::MAX_NODES;
 use super::notes::{note_cleaned, note_graph, note_unlabelled};
 use crate::data_source::{CatalogueEntry, DataSource, Isolated, checked, is_path, own, stem};
@@ -83,6 +83,10 @@ pub(super) fn read_npz(name: &str, path: &Path, split: u32) -> Result<Dataset, D
 }
 
 fn parse(name: &str, bytes: Vec<u8>, split: u32) -> Result<Dataset, String> {
+    let torch = binary(&bytes).filter(|(name, _)| name.ends_with("torch.save"));
+    if let Some((name, way)) = torch {
+        return Err(format!("{name}, not a NumPy archive; {way}"));
+    }
     let members = open(unwrapped(bytes, LIMITS)?, LIMITS)?;
     if members.is_own {
         return own::parse(name, &members, split);
@@ -219,7 +223,12 @@ fn n_nodes(members: &Members) -> Result<u32, String> {
         .get("num_nodes")
         .map(|array| array.integers("num_nodes"))
         .transpose()?;
-    let stated = stated.and_then(|values| usize::try_from(*values.first()?).ok());
+    let stated = match stated.as_deref() {
+        None => None,
+        Some(&[n]) if n >= 0 => usize::try_from(n).ok(),
+        Some(&[n]) => return Err(format!("`num_nodes` must be a count, got {n}")),
+        Some(values) => return Err(format!("`num_nodes` must be one number, got {}", values.len())),
+    };
     let rows = || members.first(&["x", "node_features", "attr_matrix", "y", "node_labels", "labels"]);
     let n = stated.or_else(|| rows()?.1.shape.first().copied());
     let n = n.ok_or("the number of nodes is unknown; add the member `num_nodes`, features or labels")?;

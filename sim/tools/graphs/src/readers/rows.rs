@@ -152,7 +152,7 @@ impl Row<'_> {
 
     pub(super) fn field(&self, column: usize) -> Result<&str, DataError> {
         let field = self.fields.get(column).unwrap_or_default();
-        std::str::from_utf8(field).map_err(|_| self.error(column, "not a text (invalid UTF-8)"))
+        std::str::from_utf8(field).map_err(|_| self.error(column, "not a text in UTF-8"))
     }
 
     /// The class that a field names; `None` for a missing label.

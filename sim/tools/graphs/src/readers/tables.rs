@@ -4,6 +4,7 @@
 //! Without a table of nodes, the nodes are the ends of edges, in ascending order: numbers before
 //! other texts. GraphML becomes two such tables (`graphml`). Columns that are not read are noted.
 
+mod ids;
 mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,7 @@ use super::text::shown;
 use crate::properties::CLIENT;
 use crate::{DataError, Dataset, Features, Splits};
 
+use ids::Ids;
 pub use settings::Tables;
 
 /// Which columns mean what; where none is named, usual names are looked for.
@@ -57,7 +59,7 @@ pub(super) fn of_tables(
     let ends = Ends::find(edges, columns)?;
     let ids = match nodes {
         Some(table) => Ids::of_nodes(table, id_column(table, columns, &mut dataset)?)?,
-        None => Ids::of_edges(edges, &ends)?,
+        None => Ids::of_edges(edges, [ends.source, ends.target])?,
     };
     let listed = ends.read(edges, &ids, columns, &mut dataset)?;
     let n_nodes = u32::try_from(ids.names.len())
@@ -128,74 +130,6 @@ fn id_column(table: &Table, stated: &Columns<'_>, dataset: &mut Dataset) -> Resu
     };
     dataset.notes.push(note);
     Ok(0)
-}
-
-/// The nodes by their ids.
-struct Ids {
-    names: Vec<String>,
-    /// Whether they are those of a table of nodes.
-    are_listed: bool,
-    nodes: BTreeMap<String, u32>,
-}
-
-impl Ids {
-    fn of_nodes(table: &Table, id: usize) -> Result<Ids, DataError> {
-        let (mut names, mut nodes) = (Vec::new(), BTreeMap::new());
-        for row in table.rows() {
-            let row = row?;
-            let name = row.field(id)?.trim();
-            if name.is_empty() {
-                return Err(row.error(id, "the id of a node is empty"));
-            }
-            if nodes.insert(name.to_owned(), names.len() as u32).is_some() {
-                return Err(row.error(id, &format!("a second node with the id {}", shown(name))));
-            }
-            names.push(name.to_owned());
-        }
-        match names.is_empty() {
-            true => Err(table.error("there is no node below the header")),
-            false => Ok(Ids {
-                names,
-                are_listed: true,
-                nodes,
-            }),
-        }
-    }
-
-    fn of_edges(table: &Table, ends: &Ends) -> Result<Ids, DataError> {
-        let mut known: BTreeSet<(Option<u64>, String)> = BTreeSet::new();
-        for row in table.rows() {
-            let row = row?;
-            for column in [ends.source, ends.target] {
-                let name = row.field(column)?.trim();
-                known.insert((name.parse().ok(), name.to_owned()));
-            }
-        }
-        // Texts, which are no numbers, come last.
-        let (texts, numbers): (Vec<_>, Vec<_>) = known.into_iter().partition(|(number, _)| number.is_none());
-        let names: Vec<String> = numbers.into_iter().chain(texts).map(|(_, name)| name).collect();
-        let nodes = names.iter().cloned().zip(0..).collect();
-        match names.is_empty() {
-            true => Err(table.error("there is no edge below the header")),
-            false => Ok(Ids {
-                names,
-                are_listed: false,
-                nodes,
-            }),
-        }
-    }
-
-    fn of(&self, row: &Row<'_>, column: usize) -> Result<u32, DataError> {
-        let name = row.field(column)?.trim();
-        if let (Some(&node), false) = (self.nodes.get(name), name.is_empty()) {
-            return Ok(node);
-        }
-        let rule = match (name, self.are_listed) {
-            ("", _) => "the id of a node is empty".to_owned(),
-            (name, _) => format!("{} is no node of the table of nodes", shown(name)),
-        };
-        Err(row.error(column, &rule))
-    }
 }
 
 /// The columns of the table of edges.

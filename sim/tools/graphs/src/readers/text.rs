@@ -66,7 +66,7 @@ impl Text {
                 Err(_) => Err(DataError::line(
                     &self.path,
                     at + 1,
-                    "not a line of text (invalid UTF-8)",
+                    format!("not a text in UTF-8; {}", format::in_utf8(&self.path)),
                 )),
             })
     }

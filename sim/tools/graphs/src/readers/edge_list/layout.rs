@@ -27,6 +27,21 @@ pub(super) fn named(text: &Text, weighted: bool) -> Option<DataError> {
         );
         return Some(text.error(*number, rule));
     }
+    if filled().all(|(_, row)| row.len() > 2 && row.last().is_some_and(|field| field.is_empty())) {
+        let rule = format!(
+            "each line ends with a separator; delete it: sed 's/[,;] *$//' {} > edges.txt",
+            in_shell(&text.path)
+        );
+        return Some(text.error(*number, rule));
+    }
+    if head.len() == 3 && head[0].is_empty() && filled().skip(1).all(|(_, row)| row.len() == 3) {
+        let rule = format!(
+            "the first column, without a name, counts the lines, as pandas writes it; leave it out: cut -d, -f2- {} > edges.txt, \
+             or write the file with to_csv(…, index=False)",
+            in_shell(&text.path)
+        );
+        return Some(text.error(*number, rule));
+    }
     if !filled().all(|(_, row)| row.iter().all(|field| field.parse::<f64>().is_ok())) {
         return None;
     }
@@ -50,7 +65,10 @@ pub(super) fn named(text: &Text, weighted: bool) -> Option<DataError> {
     }
     let n_rows = widths.len() + 1;
     let separator = [',', ';'].into_iter().find(|&separator| lines[0].1.contains(separator));
-    if n_rows > 2 && least == n_rows && most == n_rows && head.len() == n_rows {
+    // Of three rows an edge `u v w` a line looks like a matrix that is not symmetric.
+    let entry = |i: usize, j: usize| filled().nth(i).and_then(|(_, row)| row.get(j).copied());
+    let is_symmetric = || (0..n_rows).all(|i| (0..i).all(|j| entry(i, j) == entry(j, i)));
+    if n_rows > 2 && least == n_rows && most == n_rows && head.len() == n_rows && (n_rows > 3 || is_symmetric()) {
         let delimiter = separator.map_or_else(String::new, |separator| format!(", delimiter='{separator}'"));
         let rule = format!(
             "an adjacency matrix, not an edge list; convert it: python3 -c \
@@ -61,8 +79,17 @@ pub(super) fn named(text: &Text, weighted: bool) -> Option<DataError> {
     }
     if least != most || head.len() != least {
         let widest = most.max(head.len());
-        if widest <= 2 || (widest == 3 && least.min(head.len()) >= 2) {
+        if widest <= 2 {
             return None;
+        }
+        if widest == 3 && least.min(head.len()) >= 2 {
+            let other = filled().find(|(_, row)| row.len() != head.len());
+            let rule = format!(
+                "some lines have 2 fields and others 3: if the third is a weight, give every edge one and state \
+                 `weighted: true`; if a line holds a node and its neighbours, {}",
+                converts(&text.path, "read_adjlist")
+            );
+            return Some(text.error(other.map_or(*number, |(number, _)| *number), rule));
         }
         let rule = format!(
             "an adjacency list (a node and its neighbours a line), not an edge list; {}",
@@ -99,7 +126,14 @@ fn is_metis(rows: &[(usize, Vec<&str>)]) -> bool {
     let rest = &rows[1..];
     // Blank lines at the end of a file are not kept.
     let is_format = |format: &u64| format.to_string().chars().all(|digit| matches!(digit, '0' | '1'));
-    if format.len() > 2 || !format.first().is_none_or(is_format) || rest.len() as u64 > n || rest.is_empty() {
+    // The fourth count is of the weights of a node, whose digit the format has.
+    let has_no_weights = format.len() == 2 && format[0] < 10;
+    if format.len() > 2
+        || has_no_weights
+        || !format.first().is_none_or(is_format)
+        || rest.len() as u64 > n
+        || rest.is_empty()
+    {
         return false;
     }
     let Some(mut lists) = rest

@@ -304,6 +304,17 @@ fn other_layouts_of_numbers_are_named_with_a_command() {
             ["is a dictionary of edge data", "data=False"],
         ),
         (",source,target\n0,0,1\n1,1,2\n", ["index=False", "pandas"]),
+        (",0,1\n0,5,6\n1,6,7\n", ["index=False", "cut -d, -f2- "]),
+        (
+            "0,1,\n1,2,\n",
+            ["each line ends with a separator", "sed 's/[,;] *$//' "],
+        ),
+        ("0 1 2\n1 2\n2 3\n3 4\n", ["some lines have 2 fields", "read_adjlist"]),
+        (
+            "0,1,100\n1,2,200\n2,3,300\n",
+            ["`weighted: true` if the third", "awk -F','"],
+        ),
+        ("% asym positive\n1 2 1 1082\n2 3 1 1083\n", ["got 4 fields", "awk"]),
         (
             "id,source,target\n0,0,1\n1,1,2\n",
             ["the ends of edges must be the first two columns", "reorder"],

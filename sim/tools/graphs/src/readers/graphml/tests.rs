@@ -72,6 +72,10 @@ fn what_is_no_simple_graph_is_refused_by_its_line() {
         "another direction",
     );
     refused(&graph("<node/>"), "<node> has no attribute `id`");
+    refused(
+        &graph("<node id=\"a\"/><edge source=\"a\" target=\"a\" directed=\"1\"/>"),
+        "another direction",
+    );
     let keys = "<key id=\"k1\" for=\"node\" attr.name=\"k\"/><key id=\"k2\" for=\"node\" attr.name=\"k\"/>";
     let both = "<node id=\"a\"><data key=\"k1\">x</data><data key=\"k2\">y</data></node>";
     refused(&(keys.to_owned() + &graph(both)), "a second key has the name `k`");

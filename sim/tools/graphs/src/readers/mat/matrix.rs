@@ -7,6 +7,8 @@ use super::element::{Element, Elements, Endian, MI_COMPRESSED, MI_MATRIX, inflat
 /// The descriptive text and the version that open every file.
 const HEADER_LEN: usize = 128;
 const CLASS_SPARSE: u32 = 5;
+/// The flag of a matrix with imaginary parts.
+const COMPLEX: u32 = 0x800;
 /// Full matrices of numbers: double, single, and the integers of 8 to 64 bits.
 const CLASSES_FULL: std::ops::RangeInclusive<u32> = 6..=15;
 
@@ -113,11 +115,17 @@ fn visit_element(
         let rule = format!("{kind} is not read; write classes as numbers: [~, ~, labels] = unique(labels)");
         return found(&name, &|| Err(within(rule.clone())));
     }
+    let is_complex = flags[0] & COMPLEX != 0;
     let rest = parts.bytes;
     found(&name, &|| {
         let [n_rows, n_columns] = dimensions[..] else {
             return Err(within(format!("expected 2 dimensions, got {}", dimensions.len())));
         };
+        if is_complex {
+            return Err(within(
+                "complex numbers are not read; save its real part, or its absolute values".to_string(),
+            ));
+        }
         let parts = Elements { bytes: rest, endian };
         let read = if class == CLASS_SPARSE { sparse } else { full };
         let entries = read(parts, n_rows, n_columns).map_err(within)?;

@@ -358,3 +358,11 @@ proptest! {
         let _ = parse("test", &file, &options());
     }
 }
+
+#[test]
+fn complex_numbers_are_refused() {
+    let mut writer = Writer::new(Endian::Little, false);
+    writer.full("network", 6 | 0x800, [1, 1], (9, 1.0_f64.to_le_bytes().to_vec()));
+    let error = parse("test", &writer.bytes, &options()).unwrap_err();
+    assert!(error.contains("`network`: complex numbers are not read"), "{error}");
+}

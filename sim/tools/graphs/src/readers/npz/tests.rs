@@ -390,6 +390,9 @@ fn layouts_of_other_libraries_read_as_the_same_graph() {
     assert!(
         refused(&[("edge_index", by_rows())]).contains("the number of nodes is unknown; add the member `num_nodes`")
     );
+    let stated = |n: &[i64]| refused(&[("edge_index", by_rows()), ("y", y.clone()), ("num_nodes", i8(n))]);
+    assert!(stated(&[-5]).contains("`num_nodes` must be a count, got -5"));
+    assert!(stated(&[4, 4]).contains("`num_nodes` must be one number, got 2"));
     assert!(refused(&[("edge_index", edge_list(&edges, &[6])), ("y", y.clone())]).contains("two rows or two columns"));
     assert!(
         refused(&[("edge_index", edge_list(&[0, 4], &[2, 1])), ("y", y.clone())]).contains("must lie in 0..4, got 4")

@@ -184,6 +184,15 @@ fn edges_alone_give_the_nodes_numbers_before_words() {
     assert_eq!(load(&folder, "(edges: \"e.tsv\")").unwrap().node_names, None);
     let error = load(&folder, "(edges: \"e.tsv\", label: \"y\")").unwrap_err();
     assert!(error.contains("there is no table of nodes"), "{error}");
+    folder.file("e.tsv", "u,v\n1,2\n1.0,3\n");
+    let error = load(&folder, "(edges: \"e.tsv\")").unwrap_err();
+    assert!(error.contains("the ids \"1\" and \"1.0\""), "{error}");
+    folder.file("e.tsv", "u,v,weight\n1,2,0\n1,3,2\n");
+    let notes = load(&folder, "(edges: \"e.tsv\")").unwrap().notes;
+    assert!(
+        notes.contains(&"1 edges have weight 0 and stay edges".to_owned()),
+        "{notes:?}"
+    );
 }
 
 /// As pandas writes frames with their index.
