@@ -120,6 +120,81 @@ fn a_sweep_says_that_a_setting_had_no_effect() {
         said.contains("dropout.prob is 0.9, but clients dropped out of 0 of the"),
         "{said}"
     );
+    let arms = "arms: {\"all\": {}, \"more\": {\"cohort\": Fraction(share: 1.0, over_select: 1.5)}, \
+                \"two\": {\"cohort\": Size(n: 2)}}, seeds: [1]";
+    temp.write("d.ron", card(FEDAVG, arms));
+    let said = temp.run(&["sweep", "d.ron", "--out", "t"]).done();
+    let words = "these arms have the same numbers in every run, so what they change had no effect here: all; more";
+    let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains(words) && !said.contains("all; more; two"), "{said}");
+    // A dry run, which trains nothing, says nothing of the kind.
+    let said = temp.run(&["sweep", "d.ron", "--dry-run", "--out", "u"]).done();
+    assert!(!said.contains("the same numbers in every run"), "{said}");
+}
+
+/// What a card asks of its world and data, and a run did not have, does not count in its hash.
+#[test]
+fn a_run_says_what_it_did_not_have() {
+    let temp = TempDir::new();
+    temp.write("c.ron", card(FEDAVG, ""));
+    let mut n = 0;
+    let mut run = |settings: &[&str]| {
+        n += 1;
+        let out = format!("r{n}");
+        let sets = settings.iter().flat_map(|setting| ["--set", setting]);
+        let words: Vec<&str> = ["run", "c.ron", "--out", &out].into_iter().chain(sets).collect();
+        temp.run(&words).done();
+        let run = RunDir::open(&temp.join(&out)).unwrap();
+        assert_eq!(Some(run.fingerprint().unwrap()), run.manifest.result_fingerprint);
+        run.manifest.warnings.join("\n")
+    };
+    let took_time = "network=Links(uplink: (latency_ms: Constant(1000)))";
+    for (settings, words) in [
+        (
+            &["horizon_s=1e-9"][..],
+            "no round was finished before horizon_s = 0.000000001",
+        ),
+        (
+            &[
+                "availability=OnOff(mean_on_s: 1e5, mean_off_s: 1e5)",
+                "partition=Iid(n_clients: 20)",
+            ],
+            "clients were offline during the whole run",
+        ),
+        (
+            &["outages=(regions: 2, mean_between_s: 1e6)"],
+            "all clients were online during the whole run",
+        ),
+        (
+            &["strategy.split=Shares(train: 1.0, validation: 0.0)"],
+            "no client has a test item",
+        ),
+        (
+            &[
+                "strategy.split=Common(train: 0.02, validation: 0.1)",
+                "partition=Iid(n_clients: 20)",
+            ],
+            "of 20 clients have nothing to train on",
+        ),
+        (
+            &[
+                "strategy=Gossip(rounds: 2, inputs: Degree())",
+                "network=Links(peer: (loss_prob: 1.0))",
+            ],
+            "no client received a model of another",
+        ),
+    ] {
+        let warnings = run(settings);
+        assert!(warnings.contains(words), "{settings:?}: {warnings}");
+    }
+    for settings in [
+        &[took_time, "availability=OnOff(mean_on_s: 1, mean_off_s: 0.1)"][..],
+        &["strategy=Gossip(rounds: 2, inputs: Degree())"],
+    ] {
+        let warnings = run(settings);
+        assert!(!warnings.contains("during the whole run"), "{settings:?}: {warnings}");
+        assert!(!warnings.contains("no client"), "{settings:?}: {warnings}");
+    }
 }
 
 #[test]

@@ -56,7 +56,10 @@ fn an_emulated_haswell_is_not_warned_of() {
     if let Some(output) = emulated(&temp, &args) {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let manifest = RunDir::open(&temp.join("out")).unwrap().manifest;
-        assert!(manifest.warnings.is_empty(), "{:?}", manifest.warnings);
+        let warnings: Vec<&String> = (manifest.warnings.iter())
+            .filter(|warning| !warning.starts_with("no round was finished before horizon_s"))
+            .collect();
+        assert!(warnings.is_empty(), "{warnings:?}");
     }
 }
 

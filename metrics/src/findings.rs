@@ -235,6 +235,44 @@ pub fn targets(sweep: &SweepDir, arms: &[Arm<'_>]) -> Vec<Reached> {
     names.into_iter().filter_map(of_name).collect()
 }
 
+/// Arms with the same numbers in all runs: what they change had no effect. A dry run, which trains
+/// nothing, shows no effect of most settings.
+fn alike(sweep: &SweepDir) -> Vec<String> {
+    /// So many are named.
+    const MOST: usize = 5;
+    if sweep.manifest.dry_run {
+        return Vec::new();
+    }
+    let arms = arms(sweep);
+    let equal = |a: &Arm<'_>, b: &Arm<'_>| {
+        a.rows.len() == b.rows.len()
+            && a.rows
+                .iter()
+                .zip(&b.rows)
+                .all(|(a, b)| a.seed == b.seed && a.summary == b.summary)
+    };
+    let mut groups: Vec<Vec<&Arm<'_>>> = Vec::new();
+    for arm in &arms {
+        match groups.iter_mut().find(|group| equal(group[0], arm)) {
+            Some(group) => group.push(arm),
+            None => groups.push(vec![arm]),
+        }
+    }
+    groups.retain(|group| group.len() > 1);
+    let line = |group: &Vec<&Arm<'_>>| {
+        let names = group.iter().take(MOST).map(|arm| arm.values.join(", "));
+        let more = match group.len().saturating_sub(MOST) {
+            0 => String::new(),
+            n => format!(" and {}", counted(n, "other")),
+        };
+        format!(
+            "these arms have the same numbers in every run, so what they change had no effect here: {}{more}",
+            names.collect::<Vec<_>>().join("; ")
+        )
+    };
+    groups.iter().map(line).collect()
+}
+
 /// The warnings of a sweep, then those of its runs, a line for each arm and thing: numbers in it
 /// are those of the first run that says it.
 ///
@@ -270,5 +308,6 @@ pub fn warnings(sweep: &SweepDir) -> Result<Vec<String>, ReadError> {
         format!("{arm}seed {seed}: {warning}{others}")
     };
     let of_runs = order.iter().map(line);
-    Ok(sweep.manifest.warnings.iter().cloned().chain(of_runs).collect())
+    let of_sweep = sweep.manifest.warnings.iter().cloned();
+    Ok(of_sweep.chain(alike(sweep)).chain(of_runs).collect())
 }

@@ -25,6 +25,9 @@ pub struct Sheet {
     /// The lines of `not_scored.csv`.
     missing: String,
     warnings: Vec<String>,
+    /// Warnings that are no part of the result hash, of an evaluator that is asked at the end.
+    #[serde(skip)]
+    doubts: Vec<String>,
     /// Why nothing good is to be expected of the run any more.
     diverged: Option<String>,
     /// Why no scores can be computed.
@@ -123,6 +126,15 @@ impl Sheet {
         }
     }
 
+    /// The same as [`warn`](Self::warn) at the end of a run, where the result hash already has what
+    /// it follows from: the hash does not count it.
+    pub fn doubt(&mut self, warning: impl Into<String>) {
+        let warning = warning.into();
+        if !self.doubts.contains(&warning) {
+            self.doubts.push(warning);
+        }
+    }
+
     /// That training has diverged, and by what one sees it: a warning, and the end of the run where
     /// its card says so.
     pub fn diverged(&mut self, sign: impl Into<String>) {
@@ -172,6 +184,11 @@ impl Sheet {
         let mut warnings = std::mem::take(&mut self.warnings);
         warnings.extend(self.diverged.take());
         warnings
+    }
+
+    /// What has been doubted, of each only once.
+    pub fn take_doubts(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.doubts)
     }
 
     /// A file below `artifacts/`.

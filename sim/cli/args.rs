@@ -295,7 +295,7 @@ pub(crate) struct RunArgs {
     /// Random seed [default: the card's]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Simulate all messages without training
+    /// Simulate all messages without training, as if no model diverged
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// If --out has the result of this very run, print it; if it has a part of it, resume
@@ -318,7 +318,7 @@ pub(crate) struct SweepArgs {
     /// Rejected: only a run can be traced
     #[arg(long, hide = true)]
     pub(crate) trace: bool,
-    /// Simulate all messages without training
+    /// Simulate all messages without training, as if no model diverged
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Run only the missing runs of an existing sweep directory

@@ -191,7 +191,8 @@ fn describe(
             "{} of virtual time",
             text::measured("virtual_s", virtual_s, Unit::Seconds)
         ),
-        false => "no time: the network is ideal".to_owned(),
+        false if rounds > 0.0 => "no time: the network is ideal".to_owned(),
+        false => "less than a millisecond".to_owned(),
     };
     let head = format!(
         "{}, seed {}: {} clients on {}, {} rounds in {time}",

@@ -202,6 +202,7 @@ fn make(program: &Program, args: &SweepArgs, (scenario, card): (&Scenario, &str)
         ));
     }
     settle(&sweep, shard, n_points, &goes_on)?;
+    warn_of_unknown_headlines(&SweepDir::open(&dir)?, scenario.headline());
     let Some(shard) = shard else {
         return conclude(program, &sweep, args.engine.threads, say);
     };
@@ -312,7 +313,6 @@ pub(crate) fn conclude(program: &Program, sweep: &SweepWriter, threads: Option<u
     let n_figures = figures::draw(program, dir, threads, quiet)?;
     drop(lock);
     let result = SweepDir::open(dir)?;
-    warn_of_unknown_headlines(&result);
     if !quiet {
         figures::warn_of_unknown_figures(program, dir)?;
         figures::warn_of_lacking_glyphs(dir)?;
@@ -371,8 +371,9 @@ fn refuse_overridden(settings: &[String], scenario: &Scenario) -> Result<(), Exi
     Ok(())
 }
 
-/// Which numbers there are is known only now that runs have ended.
-fn warn_of_unknown_headlines(sweep: &SweepDir) {
+/// Warns of names that the card's headline has and no run: which numbers there are is known only now
+/// that runs have ended.
+fn warn_of_unknown_headlines(sweep: &SweepDir, named: &[String]) {
     let mut known: Vec<&str> = sweep
         .points
         .iter()
@@ -380,9 +381,7 @@ fn warn_of_unknown_headlines(sweep: &SweepDir) {
         .collect();
     known.sort_unstable();
     known.dedup();
-    for name in sweep
-        .manifest
-        .headline
+    for name in named
         .iter()
         // A number that only references have, as `name@clean`, has columns too.
         .filter(|name| {

@@ -304,7 +304,9 @@ impl Classifier {
         let all_are_here = source.needed.len() == shards.len();
         if all_are_here && shards.iter().all(|shard| shard.n_train() == 0) {
             return Err(StrategyError(
-                "no client has anything to train on; raise split.train or label the data".to_owned(),
+                "no client has anything to train on; label more of the data, raise split.train, or, if the published split has \
+                 no labelled training item, state split: Shares()"
+                    .to_owned(),
             ));
         }
         let sums = self.network.begins_with_sums();

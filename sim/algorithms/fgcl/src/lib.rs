@@ -78,6 +78,7 @@ impl Algorithm for Params {
     fn about(&self) -> About {
         About {
             rounds: Some(self.protocol.rounds),
+            lints: self.protocol.without_effect(),
             terms: [terms::TERMS, folkmoot_rounds::TERMS].concat(),
             split: Some(split_of(&self.split, "the whole set")),
             headline: &["test_roc_auc", "epsilon_all_rounds"],

@@ -125,7 +125,7 @@ impl Algorithm for Params {
     fn about(&self) -> About {
         About {
             rounds: Some(self.protocol.rounds),
-            lints: self.training.lints(),
+            lints: [self.training.lints(), self.protocol.without_effect()].concat(),
             terms: [terms::TERMS, folkmoot_rounds::TERMS, classifier::TERMS].concat(),
             split: Some(split_of(&self.split, "each client's items")),
             headline: &["svm_accuracy", "knn5_accuracy", "test_accuracy"],

@@ -101,6 +101,7 @@ impl Algorithm for Params {
         About {
             results_version: self.model.results_version(),
             rounds: Some(self.protocol.rounds),
+            lints: self.protocol.without_effect(),
             terms: [super::terms::TERMS, folkmoot_rounds::TERMS].concat(),
             split: Some(split_of(&self.split, "the whole set")),
             headline: &["similarity_auc", "attack_auc", "payload_bytes"],

@@ -63,6 +63,7 @@ impl Algorithm for Params {
     fn about(&self) -> About {
         About {
             rounds: Some(self.protocol.rounds),
+            lints: self.protocol.without_effect(),
             headline: &["test_accuracy", "payload_bytes", "virtual_s"],
             split: Some(split_of(&self.split, "each client's items")),
             programs: vec![self.app.clone()],

@@ -241,7 +241,7 @@ impl Protocol {
     }
 
     /// Settings that have no effect with the others.
-    pub(super) fn without_effect(&self) -> Vec<Broken> {
+    pub fn without_effect(&self) -> Vec<Broken> {
         let (malicious, mut found) = (&self.malicious, Vec::new());
         let mut doubt = |path: &str, rule: String| {
             let path = format!("protocol.{path}");

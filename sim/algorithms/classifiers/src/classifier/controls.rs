@@ -15,6 +15,22 @@ struct Hits {
 }
 
 impl Held {
+    /// Says who cannot train, and that nothing can be tested.
+    fn doubts(&self, sheet: &mut Sheet) {
+        let n_idle = self.shards.iter().filter(|shard| shard.n_train() == 0).count();
+        if n_idle > 0 {
+            sheet.doubt(format!(
+                "{n_idle} of {} clients have nothing to train on: the split leaves them no item with a label",
+                self.shards.len()
+            ));
+        }
+        if self.n_items(Part::Test) == 0 {
+            sheet.doubt(
+                "no client has a test item, so there are no test scores; help: change strategy.split or the partition",
+            );
+        }
+    }
+
     /// Records two controls of `test_accuracy`, over all items, and of the accuracies `of_clients`,
     /// means over clients: the client majority and the majority class.
     ///
@@ -113,6 +129,7 @@ impl Classifier {
     ///
     /// Frequencies and means are of the training items; a client without such answers as for all.
     pub fn controls(&self, held: &Held, of_clients: &[&str], sheet: &mut Sheet) {
+        held.doubts(sheet);
         if self.task.is_classes() {
             return held.majority_controls(self.network().n_classes(), of_clients, sheet);
         }

@@ -179,6 +179,9 @@ impl Evaluator<Gossip> for Watch {
         }
         self.links(end, sheet);
         compression(end, sheet);
+        if end.clients.len() > 1 && end.clients.iter().all(|(_, client)| client.carried().is_empty()) {
+            sheet.doubt("no client received a model of another: each trained alone; help: see messages.csv for what was lost or late");
+        }
         let n_unfinished = end.clients.iter().filter(|(_, client)| !client.is_over()).count();
         let may_stop = !world.stop.at.is_empty() || world.stop.diverged;
         if n_unfinished > 0 && (end.rounds.len() as u32 >= gossip.rounds() || !may_stop) {

@@ -16,6 +16,7 @@ use folkmoot_draws::Streams;
 use folkmoot_metrics::trace::Fate;
 use folkmoot_metrics::{
     AbsenceRow, ByRound, ClientId, ClientRow, Direction, Ledger, MessageRow, Party, ReadingRow, Round, SimTime, Tables,
+    has_durations,
 };
 use rayon::prelude::*;
 use std::ops::ControlFlow;
@@ -78,7 +79,8 @@ impl<S: Strategy> Run<'_, '_, S> {
         ground.evaluator.controls(ground.strategy, &mut sheet);
         ground.evaluator.at_end(&at_end, &mut sheet);
         ground.evaluator.scores(&at_end, &mut sheet);
-        let (joined, left) = numbers.attended();
+        let client_rows = numbers.client_rows(end, &|id| ground.shards.size(id));
+        let doubts = [numbers.doubts(end, &client_rows), sheet.take_doubts()].concat();
         if let Some(why) = sheet.failure() {
             return Err(RunError::Handler {
                 at: end,
@@ -96,7 +98,7 @@ impl<S: Strategy> Run<'_, '_, S> {
                 scores,
                 readings,
                 privacy,
-                clients: numbers.client_rows(end, &|id| ground.shards.size(id)),
+                clients: client_rows,
                 absences: numbers.absence_rows(end),
                 client_scores: sheet.take_client_scores(),
                 controls: sheet.take_controls(),
@@ -110,7 +112,7 @@ impl<S: Strategy> Run<'_, '_, S> {
             units: sheet.take_units(),
             terms: sheet.take_terms(),
             warnings: sheet.take_warnings(),
-            doubts: self.env.world.dropout.warning(joined, left).into_iter().collect(),
+            doubts,
             stopped_early: self.server.record.stopped_early,
             artifacts: sheet.take_artifacts(),
             end,
@@ -196,6 +198,51 @@ impl Numbers<'_> {
         let accounts = self.accounts.iter().copied().flatten();
         accounts.fold((0, 0), |(joined, left), account| {
             (joined + account.rounds_joined, left + account.rounds_left)
+        })
+    }
+
+    /// What the card asks of its world, and this run did not have.
+    fn doubts(&self, end: SimTime, clients: &[ClientRow]) -> Vec<String> {
+        let (joined, left) = self.attended();
+        let unfinished = (self.ends.is_empty() && end == SimTime::ZERO + self.world.horizon).then(|| {
+            format!(
+                "no round was finished before horizon_s = {}, when the run ended; help: raise horizon_s",
+                end.as_secs()
+            )
+        });
+        let dropout = self.world.dropout.warning(joined, left);
+        dropout
+            .into_iter()
+            .chain(unfinished)
+            .chain(self.unchanged(end, clients))
+            .collect()
+    }
+
+    /// What to say of clients that are not always online, of whom none came or went during several
+    /// rounds.
+    fn unchanged(&self, end: SimTime, clients: &[ClientRow]) -> Option<String> {
+        if self.world.availability.is_perfect() || self.ends.len() < 2 {
+            return None;
+        }
+        let n_away = clients.iter().filter(|client| client.online_s == 0.0).count();
+        let stayed = |client: &ClientRow| client.online_s == 0.0 || client.online_s >= end.as_secs();
+        let who = match n_away {
+            0 => "all clients were online during the whole run".to_owned(),
+            n => format!(
+                "{n} of {} clients were offline during the whole run, and no other was",
+                self.n_clients
+            ),
+        };
+        let settings = self.world.availability.settings().join(" and ");
+        let time = match has_durations(end.as_secs()) {
+            true => format!("{} s of virtual time", end.as_secs()),
+            false => "a run that takes no time".to_owned(),
+        };
+        clients.iter().all(stayed).then(|| {
+            format!(
+                "{who}: {settings} changed nothing in {time}; help: state a network and devices that take time, or shorten the \
+                 times of {settings}"
+            )
         })
     }
 
