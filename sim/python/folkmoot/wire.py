@@ -34,7 +34,7 @@ class Region:
     """A file that both sides map; one of them writes."""
 
     def __init__(self, path: str) -> None:
-        self._file = os.open(path, os.O_RDWR)
+        self._file = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
         self._map: Optional[mmap.mmap] = None
 
     def _reach(self, end: int) -> mmap.mmap:

@@ -27,7 +27,7 @@ import traceback
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Sequence, Tuple
+from typing import Any, BinaryIO, Callable, Dict, List, Mapping, NoReturn, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -330,8 +330,10 @@ class Worker:
             clock.move()
         memory = header.get("memory_bytes")
         if memory:
-            import resource
-
+            try:
+                import resource
+            except ImportError:
+                raise ValueError("memory_mb: this system bounds no memory of a process; leave it out") from None
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         self.app = App(header["path"], header["config"], header["device"], header["deterministic"], header.get("needs", ("initial", "train")))
         return {"kind": "app", **self.app.describe()}, {}
@@ -580,10 +582,17 @@ def _end(pid: int) -> Dict[str, Any]:
     return {"kind": "ended", "status": f"exit code {os.WEXITSTATUS(status)}"}
 
 
+def _files(connection: socket.socket) -> Tuple[BinaryIO, BinaryIO]:
+    """Where a connection is read from and written to."""
+    if os.name == "nt":
+        return connection.makefile("rb"), connection.makefile("wb")
+    # Plain files: those of a socket look at its timeout in Python at each read.
+    return open(connection.fileno(), "rb", closefd=False), open(connection.fileno(), "wb", closefd=False)
+
+
 def _speak(connection: socket.socket, worker: Worker) -> NoReturn:
     """Serves on a connection, then ends this process without the clean-up of the one that it was forked from."""
-    # Plain files: those of a socket look at its timeout in Python at each read.
-    channel = Channel(open(connection.fileno(), "rb", closefd=False), open(connection.fileno(), "wb", closefd=False))
+    channel = Channel(*_files(connection))
     code = 0
     try:
         channel.send({"kind": "hello", "protocol": PROTOCOL, "language": "python", "version": platform.python_version(), "pid": os.getpid()})
@@ -630,6 +639,17 @@ def replay(path: str, worker: Worker) -> int:
                 print(f"  digest {digest[:16]}")
 
 
+def _connection() -> socket.socket:
+    """The connection to the run: the standard input, or on systems without such sockets what FOLKMOOT_CONNECT names."""
+    port, _, secret = os.environ.pop("FOLKMOOT_CONNECT", "").partition(" ")
+    if not port:
+        return socket.socket(fileno=0)
+    connection = socket.create_connection(("127.0.0.1", int(port)))
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.sendall(secret.encode() + b"\n")
+    return connection
+
+
 def main(arguments: Sequence[str], worker: Worker) -> int:
     if len(arguments) == 2 and arguments[0] == "--replay":
         return replay(arguments[1], worker)
@@ -637,7 +657,7 @@ def main(arguments: Sequence[str], worker: Worker) -> int:
         print(f"usage: python -m {worker.MODULE} [--replay FILE]", file=sys.stderr)
         return 2
     try:
-        connection = socket.socket(fileno=0)
+        connection = _connection()
     except OSError:
         print(f"python -m {worker.MODULE} is started by folkmoot; to repeat a job, give --replay FILE", file=sys.stderr)
         return 2

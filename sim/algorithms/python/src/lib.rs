@@ -18,6 +18,7 @@
 mod aggregate;
 pub mod app;
 mod artifacts;
+mod connection;
 mod data;
 mod evaluator;
 mod examples;

@@ -8,15 +8,14 @@
 //! - All end with the run: a worker whose connection closes exits, and the first ends those that
 //!   it has forked.
 
+use crate::connection::{self, Stream};
 use crate::protocol::{Frame, PROTOCOL};
 use crate::region::Region;
 use serde_json::{Value, json};
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -91,7 +90,7 @@ pub(crate) fn no_calls(_: Frame<'static>) -> Frame<'static> {
 
 /// A process, or one that another has forked.
 pub(crate) struct Worker {
-    stream: UnixStream,
+    stream: Stream,
     incoming: Option<Region>,
     outgoing: Option<Region>,
     pid: u64,
@@ -101,7 +100,7 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// Greets the other side of a connection.
-    fn greet(stream: UnixStream, child: Option<Child>) -> Result<Worker, Trouble> {
+    fn greet(stream: Stream, child: Option<Child>) -> Result<Worker, Trouble> {
         let mut worker = Worker {
             stream,
             incoming: None,
@@ -176,8 +175,8 @@ impl Worker {
         self.ask(&Frame::new("regions", json!({"request": request, "reply": reply})))?;
         (self.outgoing, self.incoming) = (Some(outgoing), Some(incoming));
         // Both sides have them open.
-        fs::remove_file(request)?;
-        fs::remove_file(reply)?;
+        connection::forget(&request)?;
+        connection::forget(&reply)?;
         Ok(())
     }
 }
@@ -295,11 +294,11 @@ impl Pool {
         let mut worker = match self.forks {
             true => {
                 let first = &mut lock(&self.first);
-                let socket = folder.path().join("socket");
-                let listener = UnixListener::bind(&socket)?;
-                first.ask(&Frame::new("fork", json!({"n": 1, "socket": socket})))?;
-                let (stream, _) = listener.accept()?;
-                Worker::greet(stream, None)?
+                let fork = |socket: &Path| {
+                    let asked = first.ask(&Frame::new("fork", json!({"n": 1, "socket": socket})));
+                    asked.map(drop)
+                };
+                Worker::greet(connection::forked(folder.path(), fork)?, None)?
             }
             false => {
                 let (mut worker, _) = spawn(&self.launch, self.place())?;
@@ -456,20 +455,10 @@ fn last_lines(path: &Path) -> String {
 fn spawn(launch: &Launch, folder: &Path) -> Result<(Worker, Frame<'static>), Trouble> {
     let path = log_path(launch, folder);
     let log = || -> io::Result<File> { OpenOptions::new().create(true).append(true).open(&path) };
-    let (mine, theirs) = UnixStream::pair()?;
     let python = launch.python.display();
-    let started = Command::new(&launch.python)
-        .args(["-m", launch.module])
-        .envs(ENVIRONMENT)
-        .stdin(Stdio::from(OwnedFd::from(theirs)))
-        .stdout(log()?)
-        .stderr(log()?)
-        .spawn();
-    let child = started.map_err(|error| {
-        Trouble::Pool(format!(
-            "Python cannot be started as {python}: {error}; name another with --python or FOLKMOOT_PYTHON"
-        ))
-    })?;
+    let mut command = Command::new(&launch.python);
+    command.args(["-m", launch.module]).envs(ENVIRONMENT);
+    command.stdout(log()?).stderr(log()?);
     let told = |trouble| match trouble {
         Trouble::Died { .. } => {
             let lines = last_lines(&path);
@@ -487,7 +476,13 @@ fn spawn(launch: &Launch, folder: &Path) -> Result<(Worker, Frame<'static>), Tro
         }
         other => other,
     };
-    let mut worker = Worker::greet(mine, Some(child)).map_err(told)?;
+    let (child, stream) = connection::start(command).map_err(|error| match error.kind() {
+        io::ErrorKind::ConnectionReset => told(Trouble::Died { status: String::new() }),
+        _ => Trouble::Pool(format!(
+            "Python cannot be started as {python}: {error}; name another with --python or FOLKMOOT_PYTHON"
+        )),
+    })?;
+    let mut worker = Worker::greet(stream, Some(child)).map_err(told)?;
     let app = worker.ask(&launch.app).map_err(|trouble| match trouble {
         Trouble::Died { .. } => told(trouble),
         other => other,

@@ -3,9 +3,9 @@
 //! The worker maps it. This side uses positioned reads and writes: a copy as a mapping takes one,
 //! and no unsafe code.
 
+use crate::connection::{read_at, write_at};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// A file that grows with what is written.
@@ -37,7 +37,7 @@ impl Region {
             self.size = end.next_power_of_two();
             self.file.set_len(self.size)?;
         }
-        self.file.write_all_at(bytes, offset)
+        write_at(&self.file, bytes, offset)
     }
 
     /// So many bytes at an offset.
@@ -52,7 +52,7 @@ impl Region {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let mut bytes = vec![0; n];
-        self.file.read_exact_at(&mut bytes, offset)?;
+        read_at(&self.file, &mut bytes, offset)?;
         Ok(bytes)
     }
 }
