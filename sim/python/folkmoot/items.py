@@ -100,7 +100,7 @@ def _of(
 ) -> Tuple[Callable[..., Any], api.Shard]:
     assert worker.app is not None and worker.model is not None
     worker._seed(header["seed"])
-    return worker.app.functions[kind][0], worker._shard(header["client"])
+    return worker.app.functions[kind][0], worker._shard(header["client"], header.get("shard"))
 
 
 def _evaluate_at_client(

@@ -358,7 +358,8 @@ class Worker:
             self.alone = {header["client"]: arrays}
         return {"kind": "opened"}, {}
 
-    def _shard(self, client: Optional[int]) -> Any:
+    def _shard(self, client: Optional[int], shard: Optional[int] = None) -> Any:
+        """The data of a client; of a malicious one `shard` may name others."""
         assert self.app is not None
         if "client_data" in self.app.functions:
             seed = hashlib.blake2b(f"{self.data_seed} {client}".encode(), digest_size=32).hexdigest()
@@ -374,7 +375,8 @@ class Worker:
             if torch is not None and torch_state is not None:
                 torch.set_rng_state(torch_state)
             return data
-        arrays = self.alone[client] if self.shards is None else self.shards.arrays(client)
+        shard = client if shard is None else shard
+        arrays = self.alone[shard] if self.shards is None else self.shards.arrays(shard)
         return api.Shard(client, arrays, self.facts)
 
     def _seed(self, text: str) -> api.Rng:
@@ -418,7 +420,7 @@ class Worker:
         config = json.loads(json.dumps(self.app.config))
         ctx = api.Context(rng, header["round"], client, self.n_rounds, config, self.app.device, header.get("now", 0.0))
         given = self.model.arrays_of(received.copy())
-        shard = self._shard(client)
+        shard = self._shard(client, header.get("shard"))
         has_state = _takes_state(function)
         # No clock is read in a run: a calibration alone is timed.
         before = time.process_time() if header.get("timed") else None

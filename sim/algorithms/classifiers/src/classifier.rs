@@ -61,6 +61,7 @@ pub(crate) use last::LastLayer;
 pub use network::Network;
 pub use nodes::Nodes;
 pub use parts::split_shuffled;
+pub use poison::{Changes, KnownItems, OTHER_TASK, Poisoning, WITHOUT_TRIGGER, honest_scores};
 pub use rows::{GraphRows, NodeRows};
 pub use scores::{Accuracy, Score};
 pub use settings::{

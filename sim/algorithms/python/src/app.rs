@@ -1,6 +1,7 @@
 //! An app in a run: started once, asked for its model and costs, and called by jobs.
 
 use crate::data::{self, Reading};
+use crate::poison::{Poisoned, Version};
 use crate::pool::{ENVIRONMENT, Launch, Pool, Trouble};
 use crate::protocol::{Array, Frame};
 use crate::settings::Params;
@@ -192,9 +193,13 @@ pub(crate) fn told(trouble: &Trouble) -> String {
 }
 
 /// What one client has, for its trainings and evaluations.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Shard {
     pub client: u32,
+    /// The number of its data among those of the workers.
+    pub(crate) shard: u32,
+    /// What a malicious client trains on while it attacks, if that is something else.
+    pub(crate) poisoned: Option<Box<Shard>>,
     /// Items that train.
     pub n_train: u32,
     /// Operations of one training.
@@ -224,14 +229,20 @@ impl Started {
         let mut pool = taken.ok_or_else(|| StrategyError("an app works on the data of one run".to_owned()))?;
         let (inputs, split) = params.reads(&self.functions);
         let reading = Reading::new(inputs, split, source)?.divided_into(divided);
+        let task = Task::of(source.dataset, Target::Classes);
+        let malicious = &params.protocol.malicious;
+        let poisoned = Poisoned::new(malicious, &self.functions, task, (&reading, source))?;
+        let reading = reading.poisoned(poisoned.clone());
+        let others = poisoned.iter().flat_map(|poisoned| poisoned.shards(source.n_clients()));
         let needs_whole = self.functions.pointer("/evaluate/on").and_then(Value::as_str) == Some("whole");
         let clients: Vec<Option<u32>> = (0..source.n_clients())
             .map(Some)
             .chain(needs_whole.then_some(None))
+            .chain(others.map(Some))
             .collect();
         let path = pool.path("data");
-        let of_client = |client: Option<u32>| match client {
-            Some(client) => reading.client(client),
+        let of_client = |shard: Option<u32>| match shard {
+            Some(shard) => reading.shard(shard),
             None => reading.whole(),
         };
         let n_train = data::write(&path, &clients, of_client)?;
@@ -270,11 +281,21 @@ impl Started {
             Ok(costs.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
         };
         let costs = costs("train")?.into_iter().zip(costs("evaluate_at_client")?);
-        let of_client = |((client, n_train), (cost, report_cost))| Shard {
-            client,
-            n_train,
-            cost,
-            report_cost,
+        let malicious = poisoned.as_ref().map_or(&[][..], Poisoned::malicious);
+        let of_client = |((client, n_train), (cost, report_cost))| {
+            let own = Shard {
+                client,
+                shard: client,
+                poisoned: None,
+                n_train,
+                cost,
+                report_cost,
+            };
+            let other = malicious.binary_search(&client).is_ok().then(|| {
+                let shard = Version::Poisoned.shard(client, source.n_clients());
+                Box::new(Shard { shard, ..own.clone() })
+            });
+            Shard { poisoned: other, ..own }
         };
         let shards = ids.iter().copied().zip(n_train).zip(costs).map(of_client).collect();
         let working = Working {
@@ -287,6 +308,7 @@ impl Started {
                 dataset: Arc::clone(source.dataset),
                 partition: Arc::clone(source.partition),
                 streams: source.streams,
+                poisoned,
             },
         };
         Ok((working, shards))
@@ -339,19 +361,21 @@ struct Again {
     dataset: Arc<folkmoot_graphs::Dataset>,
     partition: Arc<folkmoot_graphs::Partition>,
     streams: Streams,
+    poisoned: Option<Poisoned>,
 }
 
 impl Again {
     fn read<T>(&self, of: impl FnOnce(&Reading<'_>) -> Result<T, StrategyError>) -> Result<T, StrategyError> {
         let source = Source::new(&self.dataset, &self.partition, self.streams);
         let reading = Reading::new(self.reads.0, self.reads.1, &source)?;
-        of(&reading.divided_into(self.divided.as_deref()))
+        let reading = reading.divided_into(self.divided.as_deref());
+        of(&reading.poisoned(self.poisoned.clone()))
     }
 
-    /// The arrays of one client, for a job that is to be repeated elsewhere.
-    fn arrays(&self, client: Option<u32>) -> Vec<Array<'static>> {
-        let made = self.read(|reading| match client {
-            Some(client) => reading.client(client),
+    /// The arrays of one shard, for a job that is to be repeated elsewhere.
+    fn arrays(&self, shard: Option<u32>) -> Vec<Array<'static>> {
+        let made = self.read(|reading| match shard {
+            Some(shard) => reading.shard(shard),
             None => reading.whole(),
         });
         made.map(|made| made.arrays).unwrap_or_default()
@@ -391,9 +415,20 @@ impl Working {
     ///
     /// When the data cannot be read again.
     pub(crate) fn divided(&self) -> Result<Vec<Parts>, StrategyError> {
+        self.divided_in(Version::Own)
+    }
+
+    /// The same of the shards of one version.
+    pub(crate) fn divided_in(&self, version: Version) -> Result<Vec<Parts>, StrategyError> {
         let n_clients = self.again.partition.n_clients() as u32;
+        let shards = (0..n_clients).map(|client| version.shard(client, n_clients));
         self.again
-            .read(|reading| Ok((0..n_clients).map(|client| reading.parts(client)).collect()))
+            .read(|reading| Ok(shards.map(|shard| reading.version(shard).0).collect()))
+    }
+
+    /// Who changes items, if anybody does.
+    pub(crate) fn poisoned(&self) -> Option<&Poisoned> {
+        self.again.poisoned.as_ref()
     }
 
     /// A failed job as it ends the run: what failed, the lines of the app, and how to repeat it.
@@ -409,7 +444,9 @@ impl Working {
         answers: &[Frame<'_>],
         trouble: &Trouble,
     ) -> StrategyError {
-        let client = request.header.get("client").and_then(Value::as_u64);
+        let number = |field: &str| request.header.get(field).and_then(Value::as_u64);
+        let client = number("client");
+        let shard = number("shard").or(client);
         let round = request.header.get("round").and_then(Value::as_u64).unwrap_or_default();
         let is_whole = request.kind().starts_with("evaluate");
         let of = client.map_or(if is_whole { "whole" } else { "server" }.to_owned(), |client| {
@@ -418,9 +455,9 @@ impl Working {
         let name = format!("{}_{of}_round_{round}", request.kind());
         let mut opening = Frame::new("open", self.opening.clone());
         opening.header.insert("data".to_owned(), Value::Null);
-        opening.header.insert("client".to_owned(), client.into());
-        if is_whole || client.is_some() {
-            opening.arrays = self.again.arrays(client.map(|client| client as u32));
+        opening.header.insert("client".to_owned(), shard.into());
+        if is_whole || shard.is_some() {
+            opening.arrays = self.again.arrays(shard.map(|shard| shard as u32));
         }
         let left = Left {
             dir: self.started.dir.as_deref(),

@@ -1,6 +1,7 @@
 //! What a card has a run keep: the model, its answers, and which client holds what.
 
 use crate::examples::predicted;
+use crate::poison::Version;
 use crate::reports::AtClients;
 use crate::trainer::App;
 use folkmoot_classifiers::keep::{Left, SERVER_TABLES, assignment, models, write_answers};
@@ -79,7 +80,7 @@ pub(crate) fn leave(
     }
     if keep.contains(&Keep::Predictions) {
         let divided = working.divided()?;
-        let answers = predicted(working, end.parameters, &divided, streams)?;
+        let answers = predicted(working, end.parameters, &divided, (Version::Own, streams))?;
         let outputs = (working.task(), working.n_outputs());
         write_answers(SERVER_TABLES, outputs, (&divided, &answers), sheet);
     }

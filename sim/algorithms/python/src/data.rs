@@ -9,8 +9,9 @@
 //! Numbers are little-endian; the client -1 is the whole data set. Nothing of one client lies in
 //! another's arrays.
 
+use crate::poison::{Poisoned, Version};
 use crate::protocol::Array;
-use folkmoot_classifiers::classifier::{Brought, Inputs, Parts, Split, starts};
+use folkmoot_classifiers::classifier::{Brought, Changes, Inputs, Parts, Split, starts};
 use folkmoot_engine::prelude::*;
 use folkmoot_graphs::{Dataset, DenseRows, Graph, Labels, Targets, TaskLabels};
 use folkmoot_scenarios::algorithm::Source;
@@ -32,6 +33,8 @@ pub(crate) struct Reading<'a> {
     divided: Option<&'a [Parts]>,
     brought: Brought<'a>,
     starts: Vec<u32>,
+    /// Who changes items, if anybody does.
+    poisoned: Option<Poisoned>,
 }
 
 /// The arrays of a client, and how many of its items train.
@@ -59,12 +62,32 @@ impl<'a> Reading<'a> {
             divided: None,
             brought: Brought::new(inputs, dataset)?,
             starts: starts(&dataset.graphs),
+            poisoned: None,
         })
     }
 
     /// The same with other items in each part.
     pub(crate) fn divided_into(self, divided: Option<&'a [Parts]>) -> Self {
         Reading { divided, ..self }
+    }
+
+    /// The same with what malicious clients change.
+    pub(crate) fn poisoned(self, poisoned: Option<Poisoned>) -> Self {
+        Reading { poisoned, ..self }
+    }
+
+    /// The class of an item, where one class is learned of each.
+    pub(crate) fn class(&self, item: u32) -> Option<u32> {
+        match self.known(self.dataset().is_graph_level())? {
+            Known::Classes(classes) => Some(classes[item as usize]),
+            Known::Labels(labels) => labels.single(item),
+            Known::Tasks(_) | Known::Numbers(_) => None,
+        }
+    }
+
+    /// The graphs of the data set.
+    pub(crate) fn graphs_of_set(&self) -> &'a [Graph] {
+        &self.dataset().graphs
     }
 
     /// The labelled items of a client that train, validate and test.
@@ -113,9 +136,21 @@ impl<'a> Reading<'a> {
         known.or(numbers.map(Known::Numbers))
     }
 
-    /// The arrays of a client.
-    pub(crate) fn client(&self, client: u32) -> Result<ClientArrays, StrategyError> {
-        self.of(self.source.partition.shard(client as usize), &self.parts(client))
+    /// The items of a shard by part, and what is other in it than in the data set.
+    pub(crate) fn version(&self, shard: u32) -> (Parts, Changes) {
+        let (version, client) = Version::of(shard, self.source.n_clients());
+        let parts = self.parts(client);
+        match &self.poisoned {
+            Some(poisoned) => poisoned.shard((version, client), parts, self),
+            None => (parts, Changes::default()),
+        }
+    }
+
+    /// The arrays of a shard.
+    pub(crate) fn shard(&self, shard: u32) -> Result<ClientArrays, StrategyError> {
+        let (_, client) = Version::of(shard, self.source.n_clients());
+        let (parts, changes) = self.version(shard);
+        self.of(self.source.partition.shard(client as usize), &parts, &changes)
     }
 
     /// The arrays of the whole data set, with all edges and every client's split.
@@ -132,13 +167,13 @@ impl<'a> Reading<'a> {
             part.dedup();
         });
         let items: Vec<u32> = (0..self.dataset().n_items() as u32).collect();
-        self.of(&items, &parts)
+        self.of(&items, &parts, &Changes::default())
     }
 
-    fn of(&self, items: &[u32], parts: &Parts) -> Result<ClientArrays, StrategyError> {
+    fn of(&self, items: &[u32], parts: &Parts, changes: &Changes) -> Result<ClientArrays, StrategyError> {
         let mut arrays = match self.dataset().is_graph_level() {
-            true => self.graphs(items)?,
-            false => self.nodes(items)?,
+            true => self.graphs(items, changes)?,
+            false => self.nodes(items, changes)?,
         };
         for (name, part) in ["train_mask", "val_mask", "test_mask"].into_iter().zip(parts) {
             let mask = items
@@ -157,10 +192,14 @@ impl<'a> Reading<'a> {
         self.brought.of(graph, rows)
     }
 
-    fn nodes(&self, items: &[u32]) -> Result<Vec<Array<'static>>, StrategyError> {
+    fn nodes(&self, items: &[u32], changes: &Changes) -> Result<Vec<Array<'static>>, StrategyError> {
         let (dataset, whole) = (self.dataset(), self.dataset().graph());
         let graph = whole.induced(items);
-        let (n, x) = (items.len(), self.features(&graph, items)?);
+        let (n, mut x) = (items.len(), self.features(&graph, items)?);
+        let rows = items.iter().zip(x.chunks_exact_mut(self.n_features().max(1)));
+        for (_, row) in rows.filter(|(item, _)| changes.nodes.contains(item)) {
+            changes.columns.iter().for_each(|column| row[*column] = changes.value);
+        }
         let mut arrays = vec![
             array(
                 "nodes",
@@ -176,9 +215,10 @@ impl<'a> Reading<'a> {
             ),
         ];
         arrays.extend(edges(std::iter::once((0, &graph)), self.is_weighted()));
-        arrays.extend(self.known(false).map(|known| known.array("y", items)));
+        let known = self.known(false);
+        arrays.extend(known.map(|known| with_classes(known.array("y", items), items, changes)));
         if let Some(features) = &dataset.edge_features {
-            arrays.push(edge_attr(features, arcs_between(whole, items)));
+            arrays.push(edge_attr(features, arcs_between(whole, items).map(Some)));
         }
         // Edges to nodes of other clients: who is joined to whom is known, and nothing else of
         // these.
@@ -205,11 +245,12 @@ impl<'a> Reading<'a> {
         Ok(arrays)
     }
 
-    fn graphs(&self, items: &[u32]) -> Result<Vec<Array<'static>>, StrategyError> {
+    fn graphs(&self, items: &[u32], changes: &Changes) -> Result<Vec<Array<'static>>, StrategyError> {
         let dataset = self.dataset();
+        let graph_of = |item: &u32| changes.graphs.get(item).unwrap_or(&dataset.graphs[*item as usize]);
         let (mut x, mut rows, mut node_ptr, mut edge_ptr) = (Vec::new(), Vec::new(), vec![0_i64], vec![0_i64]);
         for item in items {
-            let graph = &dataset.graphs[*item as usize];
+            let graph = graph_of(item);
             let start = self.starts[*item as usize];
             let of_graph: Vec<u32> = (start..start + graph.n_nodes() as u32).collect();
             x.extend(self.features(graph, &of_graph)?);
@@ -234,18 +275,29 @@ impl<'a> Reading<'a> {
                 bytemuck::cast_slice(&x).to_vec(),
             ),
         ];
-        let graphs = items.iter().map(|item| &dataset.graphs[*item as usize]);
+        let graphs = items.iter().map(graph_of);
         arrays.extend(edges(node_ptr.iter().copied().zip(graphs), self.is_weighted()));
-        arrays.extend(self.known(true).map(|known| known.array("y", items)));
+        let known = self.known(true);
+        arrays.extend(known.map(|known| with_classes(known.array("y", items), items, changes)));
         arrays.extend(self.known(false).map(|known| known.array("node_y", &rows)));
+        // The arcs of the data set; of one that was planted none.
+        let arcs = || {
+            items.iter().flat_map(|item| {
+                let known = dataset.arc_range(*item as usize);
+                let whole: Vec<Option<usize>> = match changes.graphs.get(item) {
+                    None => known.map(Some).collect(),
+                    Some(graph) => same_arcs(&dataset.graphs[*item as usize], graph, known.start),
+                };
+                whole
+            })
+        };
         if let Some(labels) = &dataset.edge_labels {
-            let of_graph = |item: &u32| labels[dataset.arc_range(*item as usize)].iter();
-            let all: Vec<i64> = items.iter().flat_map(of_graph).map(|label| i64::from(*label)).collect();
+            let label = |arc: Option<usize>| arc.map_or(0, |arc| i64::from(labels[arc]));
+            let all: Vec<i64> = arcs().map(label).collect();
             arrays.push(array("edge_y", "int64", vec![all.len()], longs(all.into_iter())));
         }
         if let Some(features) = &dataset.edge_features {
-            let arcs = items.iter().flat_map(|item| dataset.arc_range(*item as usize));
-            arrays.push(edge_attr(features, arcs));
+            arrays.push(edge_attr(features, arcs()));
         }
         Ok(arrays)
     }
@@ -324,10 +376,35 @@ fn arcs_between<'g>(graph: &'g Graph, nodes: &'g [u32]) -> impl Iterator<Item = 
         .map(|(at, _)| at)
 }
 
-fn edge_attr(features: &DenseRows, arcs: impl Iterator<Item = usize>) -> Array<'static> {
+/// Classes with those that are changed.
+fn with_classes(mut y: Array<'static>, items: &[u32], changes: &Changes) -> Array<'static> {
+    if !changes.classes.is_empty() {
+        let changed = items.iter().enumerate();
+        for (at, class) in changed.filter_map(|(at, item)| Some((at, changes.classes.get(item)?))) {
+            y.bytes.to_mut()[8 * at..][..8].copy_from_slice(&i64::from(*class).to_le_bytes());
+        }
+    }
+    y
+}
+
+/// For each arc of `graph` the place of the same arc in another graph on these nodes, which begins
+/// at `start`, if it is there.
+fn same_arcs(other: &Graph, graph: &Graph, start: usize) -> Vec<Option<usize>> {
+    let place = |(from, to): (u32, u32)| {
+        let at = other.neighbours(from).iter().position(|neighbour| *neighbour == to)?;
+        Some(start + other.arc_range(from).start + at)
+    };
+    graph.arcs().map(place).collect()
+}
+
+/// The features of arcs, 0 for one without any.
+fn edge_attr(features: &DenseRows, arcs: impl Iterator<Item = Option<usize>>) -> Array<'static> {
     let (mut values, mut n): (Vec<f32>, usize) = (Vec::new(), 0);
     for arc in arcs {
-        values.extend(features.row(arc as u32));
+        match arc {
+            Some(arc) => values.extend(features.row(arc as u32)),
+            None => values.resize(values.len() + features.n_columns(), 0.0),
+        }
         n += 1;
     }
     let bytes = bytemuck::cast_slice(&values).to_vec();
@@ -443,4 +520,17 @@ fn header(clients: &[Option<u32>], fields: &[serde_json::Value]) -> Vec<u8> {
     let n = (MAGIC.len() + 8 + text.len()).next_multiple_of(ALIGNMENT as usize) - MAGIC.len() - 8;
     text.resize(n, b' ');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arcs_that_stay_keep_their_place_and_planted_ones_have_none() {
+        let path = Graph::from_edges(3, &[(0, 1), (1, 2)], false).unwrap();
+        let triangle = Graph::from_edges(3, &[(0, 1), (1, 2), (0, 2)], false).unwrap();
+        let places = [Some(10), None, Some(11), Some(12), None, Some(13)];
+        assert_eq!(same_arcs(&path, &triangle, 10), places);
+    }
 }

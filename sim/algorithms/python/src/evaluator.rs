@@ -3,6 +3,7 @@
 use crate::app::{Shard, seed};
 use crate::artifacts;
 use crate::examples::attack;
+use crate::poison::tell;
 use crate::pool::Trouble;
 use crate::protocol::{Array, Frame};
 use crate::reports::{self, AtClients};
@@ -10,6 +11,7 @@ use crate::settings::Params;
 use crate::shadows::Shadows;
 use crate::trainer::{App, Kept};
 use folkmoot_classifiers::attacks::{Attack, Reads};
+use folkmoot_classifiers::classifier::honest_scores;
 use folkmoot_draws::Streams;
 use folkmoot_engine::prelude::*;
 use folkmoot_metrics::ClientScoreRow;
@@ -35,6 +37,8 @@ pub(crate) struct ByApp {
     attacks: Vec<Chosen<dyn Attack>>,
     shadows: Option<Shadows>,
     keep: Vec<Keep>,
+    /// The malicious clients, ascending.
+    malicious: Vec<u32>,
 }
 
 /// The metrics of each client, or of the whole data set alone.
@@ -147,6 +151,7 @@ impl ByApp {
             shadows: asks_shadows.then(|| Shadows::new(params, source)),
             attacks: params.attacks.clone(),
             keep: source.keep.to_vec(),
+            malicious: params.protocol.malicious.drawn(&source.sizes(), source.streams),
         }
     }
 
@@ -253,6 +258,13 @@ pub(crate) const OF_APP: &str = "of the app";
 
 impl RoundEvaluator<App, AtClients> for ByApp {
     fn after_round(&self, app: &App, round: Round, parameters: &[f32], sheet: &mut Sheet) {
+        let attacked = app.working().and_then(|working| match working.poisoned() {
+            Some(poisoned) => poisoned.score(working, parameters, self.streams, sheet),
+            None => Ok(()),
+        });
+        if let Err(StrategyError(why)) = attacked {
+            return sheet.fail(why);
+        }
         if !Self::is_scored(app) {
             return;
         }
@@ -268,6 +280,9 @@ impl RoundEvaluator<App, AtClients> for ByApp {
     }
 
     fn scores(&self, end: &RoundEnd<'_, App, AtClients>, sheet: &mut Sheet) {
+        if !self.malicious.is_empty() {
+            tell(sheet);
+        }
         artifacts::leave_jobs(end, sheet);
         trained(end, sheet);
         reports::written(end, sheet);
@@ -281,11 +296,18 @@ impl RoundEvaluator<App, AtClients> for ByApp {
                 sheet,
             ),
         };
+        let app = end.trainer;
+        let asked = asked.and_then(|()| {
+            let working = app.working()?;
+            match working.poisoned() {
+                Some(poisoned) => poisoned.conclude(working, end.parameters, self.streams, sheet),
+                None => Ok(()),
+            }
+        });
         let left = asked.and_then(|()| artifacts::leave(&self.keep, end, self.streams, sheet));
         if let Err(StrategyError(why)) = left {
             return sheet.fail(why);
         }
-        let app = end.trainer;
         if !Self::is_scored(app) {
             return;
         }
@@ -298,7 +320,9 @@ impl RoundEvaluator<App, AtClients> for ByApp {
             sheet.number(found.unit.of(score_name(&found.split, &found.name)), found.value);
             sheet.term(term);
         }
-        sheet.client_scores(client_rows(&scores));
+        let rows = client_rows(&scores);
+        honest_scores(&rows, &self.malicious, sheet);
+        sheet.client_scores(rows);
     }
 }
 

@@ -7,6 +7,7 @@
 //!   are on this side, so an app cannot leave them out.
 
 use crate::app::{Shard, Working, seed};
+use crate::poison::Version;
 use crate::pool::Trouble;
 use crate::protocol::{Array, Frame};
 use crate::reports::AtClients;
@@ -107,14 +108,18 @@ pub(crate) fn hides_items(functions: &Value, is_graph_level: bool) -> Result<(),
 fn gradients(
     working: &Working,
     parameters: &[f32],
-    (client, round, seed): (u32, u32, &str),
+    ([client, shard], round, seed): ([u32; 2], u32, &str),
     places: &[usize],
 ) -> Result<Vec<(Vec<f32>, i64)>, StrategyError> {
     let mut all = Vec::with_capacity(places.len());
     let n_learning = working.n_learning();
     for chunk in places.chunks(AT_ONCE) {
         let items: Vec<f32> = chunk.iter().map(|place| *place as f32).collect();
-        let request = Frame::new("gradient", json!({"client": client, "round": round, "seed": seed})).with(vec![
+        let request = Frame::new(
+            "gradient",
+            json!({"client": client, "shard": shard, "round": round, "seed": seed}),
+        )
+        .with(vec![
             Array::floats("params", parameters),
             Array::floats("items", &items),
         ]);
@@ -164,7 +169,11 @@ impl App {
         let mut model = task.parameters.to_vec();
         for _ in 0..n_steps {
             let drawn: Vec<usize> = (0..n).filter(|_| bernoulli(&mut rng, rate)).collect();
-            let of_step = (task.shard.client, task.round().0, &*seed(rng.clone()));
+            let of_step = (
+                [task.shard.client, task.shard.shard],
+                task.round().0,
+                &*seed(rng.clone()),
+            );
             let mut sum = vec![0.0; working.n_learning()];
             for (row, _) in gradients(working, &model, of_step, &drawn)? {
                 add_clipped(&mut sum, &row, hidden.clip);
@@ -270,7 +279,7 @@ pub(crate) fn attack(
     let logits = |asked: Vec<Vec<Query>>| asked.into_iter().flatten().map(|query| query.logits).collect();
     if reads(&[Reads::Predictions, Reads::Shadows]) {
         divided = working.divided()?;
-        let asked = predicted(working, end.parameters, &divided, streams)?;
+        let asked = predicted(working, end.parameters, &divided, (Version::Own, streams))?;
         let of_client = |(client, asked): (usize, &Vec<Query>)| {
             let item = |query: &Query| AnsweredItem {
                 client: client as u32,
@@ -282,7 +291,12 @@ pub(crate) fn attack(
         };
         items = asked.iter().enumerate().flat_map(of_client).collect();
         last = logits(asked);
-        first = logits(predicted(working, &end.first_model(), &divided, streams)?);
+        first = logits(predicted(
+            working,
+            &end.first_model(),
+            &divided,
+            (Version::Own, streams),
+        )?);
     }
     let (mut updates, mut layer) = (Vec::new(), None);
     if reads(&[Reads::Gradients]) {
@@ -327,14 +341,18 @@ pub(crate) fn predicted(
     working: &Working,
     parameters: &[f32],
     divided: &[Parts],
-    streams: Streams,
+    (version, streams): (Version, Streams),
 ) -> Result<Vec<Vec<Query>>, StrategyError> {
     let (task, width) = (working.task(), working.n_outputs().max(1));
     let of_client = |(client, parts): (usize, &Parts)| -> Result<Vec<Query>, StrategyError> {
         let party = Party::Client(ClientId(client as u32));
         let seed = seed(streams.party(ASKED, party, Round(0)));
-        let request = Frame::new("predict", json!({"client": client, "round": 0, "seed": seed}))
-            .with(vec![Array::floats("params", parameters)]);
+        let shard = version.shard(client as u32, divided.len() as u32);
+        let request = Frame::new(
+            "predict",
+            json!({"client": client, "shard": shard, "round": 0, "seed": seed}),
+        )
+        .with(vec![Array::floats("params", parameters)]);
         let failed = |trouble: Trouble| {
             let what = format!("predictions for client {client}");
             working.failure(&what, &request, &trouble)
@@ -381,7 +399,12 @@ fn inverted(
         let shard = &shards[client.0 as usize];
         let places: Vec<usize> = (0..shard.n_train as usize).collect();
         let seed = seed(streams.party(ASKED, Party::Client(*client), seen.round));
-        gradients(working, &seen.model, (client.0, seen.round.0, &seed), &places)
+        gradients(
+            working,
+            &seen.model,
+            ([client.0, client.0], seen.round.0, &seed),
+            &places,
+        )
     };
     let fresh = seen.updates.iter().filter(|update| update.staleness == 0);
     let of_update = |update: &folkmoot_rounds::SeenUpdate| -> Result<Inverted, StrategyError> {

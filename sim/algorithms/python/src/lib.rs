@@ -24,6 +24,7 @@ mod evaluator;
 mod examples;
 pub mod flower;
 mod kept;
+mod poison;
 pub mod pool;
 pub mod protocol;
 pub mod region;
@@ -111,6 +112,7 @@ impl Algorithm for Params {
             .sending_model_alone(alone)
             .sized_by_values(metrics)
             .hiding_items(examples::hides_items(functions, facts.is_graph_level))
+            .with_items(Arc::new(poison::OfShards))
             .keeping(n_rounds(&self.attacks))
             .checked()
     }

@@ -66,6 +66,9 @@ impl Params {
     fn rules(&self, rules: &mut Rules) {
         rules.require(!self.app.is_empty(), "app", "must name a file or a module");
         self.protocol.suits(&trains(), rules);
+        let is_free = rules.is_broken("protocol.aggregator") || self.protocol.aggregator.trusted_items().is_none();
+        let rule = "trains at the server, where an app has no function; use another aggregator";
+        rules.require(is_free, "protocol.aggregator", rule);
     }
 }
 
@@ -75,6 +78,7 @@ pub(crate) fn trains() -> Trains {
         sends_model_alone: Ok(()),
         // What an app states is known once it is imported.
         hides_items: Ok(()),
+        has_items: true,
         ..Trains::default()
     }
 }

@@ -2,6 +2,7 @@
 //! items.
 
 use crate::examples::predicted;
+use crate::poison::Version;
 use crate::reports::AtClients;
 use crate::settings::Params;
 use crate::trainer::App;
@@ -61,7 +62,7 @@ impl Shadows {
         let failed = |error: RunError| StrategyError(format!("a shadow model could not be trained: {error}"));
         run(system, world, seed, Options::default(), &mut Unobserved).map_err(failed)?;
         let model = last.model.into_inner().unwrap_or_else(PoisonError::into_inner);
-        predicted(rounds.trainer().working()?, &model, divided, streams)
+        predicted(rounds.trainer().working()?, &model, divided, (Version::Own, streams))
     }
 }
 

@@ -191,7 +191,7 @@ impl App {
         let (client, round) = (task.shard.client, task.round().0);
         let mut request = Frame::new(
             "train",
-            json!({"client": client, "round": round, "now": task.now().as_secs(), "seed": seed(task.rng())}),
+            json!({"client": client, "shard": task.shard.shard, "round": round, "now": task.now().as_secs(), "seed": seed(task.rng())}),
         )
         .with(vec![Array::floats("params", task.parameters)]);
         Self::give_state(&mut request, task)?;

@@ -4,6 +4,8 @@
 //! stderr that it did not run; with `FOLKMOOT_NEEDS_PYTHON` set it fails.
 #![allow(clippy::unwrap_used, reason = "a failed run fails the test that called")]
 
+#[path = "python/adversaries.rs"]
+mod adversaries;
 #[path = "python/determinism.rs"]
 mod determinism;
 #[path = "python/failures.rs"]

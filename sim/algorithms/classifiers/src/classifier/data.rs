@@ -293,17 +293,17 @@ pub fn starts(graphs: &[Graph]) -> Vec<u32> {
 
 /// What is other in a shard than in the data set; by default nothing.
 #[derive(Default)]
-pub(super) struct Changes {
+pub struct Changes {
     /// The classes of items.
-    pub(super) classes: BTreeMap<u32, u32>,
+    pub classes: BTreeMap<u32, u32>,
     /// Replaced graphs, by item.
-    pub(super) graphs: BTreeMap<u32, Graph>,
+    pub graphs: BTreeMap<u32, Graph>,
     /// Nodes in which columns have a value, before any scaling.
-    pub(super) nodes: BTreeSet<u32>,
-    pub(super) columns: Vec<usize>,
-    pub(super) value: f32,
+    pub nodes: BTreeSet<u32>,
+    pub columns: Vec<usize>,
+    pub value: f32,
     /// Nodes of one graph that have neither edges nor features.
-    pub(super) without: BTreeSet<u32>,
+    pub without: BTreeSet<u32>,
 }
 
 /// What shards are made from.

@@ -2,6 +2,7 @@
 //! training gives away of its items.
 
 use super::data::{self, Kind, Shard, View};
+use super::scores::largest;
 use super::{Classifier, Held, Split};
 use folkmoot_engine::prelude::*;
 use folkmoot_learning::Tape;
@@ -22,6 +23,13 @@ pub struct Query {
     pub logits: Vec<f64>,
     /// Labels 0 and 1, or numbers in their own unit, NaN where unknown; empty for classes.
     pub truth: Vec<f64>,
+}
+
+impl Query {
+    /// The class that is answered.
+    pub fn answer(&self) -> u32 {
+        largest(&self.logits)
+    }
 }
 
 impl Classifier {

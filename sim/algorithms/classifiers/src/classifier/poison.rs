@@ -1,7 +1,8 @@
 //! Training items that malicious clients have changed, what a trained model is tried with, and the
 //! data set of a server that trains itself.
 
-use super::data::{self, Changes, Part, Shard, refuse};
+pub use super::data::Changes;
+use super::data::{self, Part, Shard, refuse};
 use super::{Classifier, Held, Split, Target, Task};
 use folkmoot_draws::{bernoulli, draw_first};
 use folkmoot_engine::prelude::*;
@@ -17,26 +18,144 @@ const POISONED: Purpose = Purpose(*b"cl-poisn");
 const TRIED: Purpose = Purpose(*b"cl-tried");
 const TRUSTED: Purpose = Purpose(*b"cl-trust");
 
-/// The control of a backdoor: the same items without the trigger.
-const WITHOUT_TRIGGER: &str = "without_trigger";
+/// Why an adversary does not suit what is learned.
+pub const OTHER_TASK: &str = "protocol.malicious.adversary: it changes the classes of items, and here something else is learned; use an \
+                              adversary that changes updates";
 
-/// What a trained model is tried with, and the class that it is to answer.
+/// The control of a backdoor: the same items without the trigger.
+pub const WITHOUT_TRIGGER: &str = "without_trigger";
+
+/// What a trained model is tried with, and how it is to answer.
 pub(super) struct Tried {
     /// By client; the test part counts.
     shards: Vec<Shard>,
-    source: Option<u32>,
-    target: u32,
-    has_trigger: bool,
+    poisoning: Poisoning,
 }
 
 impl Tried {
     pub(super) fn shards_mut(&mut self) -> &mut [Shard] {
         &mut self.shards
     }
+}
 
-    /// Whether an item of this class is one to be tried with.
-    fn is_tried(&self, class: u32) -> bool {
-        class != self.target && self.source.is_none_or(|source| source == class)
+/// How an adversary changes the training items of malicious clients, and what shows whether it
+/// succeeds.
+pub struct Poisoning {
+    poison: Poison,
+    planted: Option<Planted>,
+    n_classes: u32,
+    streams: Streams,
+}
+
+/// The classes and graphs of a data set.
+#[derive(Clone, Copy)]
+pub struct KnownItems<'a> {
+    /// The class of an item that has one.
+    pub class: &'a dyn Fn(u32) -> Option<u32>,
+    pub graphs: &'a [Graph],
+}
+
+impl Poisoning {
+    /// For items of so many classes, graphs or nodes that bring so many features; `None` where
+    /// nobody changes items.
+    ///
+    /// # Errors
+    ///
+    /// When the adversary does not suit the data.
+    pub fn new(
+        malicious: &Malicious,
+        n_classes: u32,
+        (of_graphs, n_features): (bool, usize),
+        streams: Streams,
+    ) -> Result<Option<Poisoning>, StrategyError> {
+        let Some(poison) = malicious.poison() else {
+            return Ok(None);
+        };
+        let mut named = [poison.source, poison.target].into_iter().flatten();
+        if let Some(class) = named.find(|class| *class >= n_classes) {
+            return refuse(format!(
+                "protocol.malicious.adversary: there is no class {class}; there are {n_classes}, from 0"
+            ));
+        }
+        let planted = match &poison.trigger {
+            Some(trigger) => Some(Planted::draw(
+                trigger,
+                (of_graphs, n_features),
+                &mut streams.global(TRIGGER),
+            )?),
+            None => None,
+        };
+        Ok(Some(Poisoning {
+            poison,
+            planted,
+            n_classes,
+            streams,
+        }))
+    }
+
+    /// Whether an item of this class could be changed.
+    fn could_change(&self, class: Option<u32>) -> bool {
+        let (source, target) = (self.poison.source, self.poison.target);
+        class.is_some_and(|class| source.map_or(target != Some(class), |source| source == class))
+    }
+
+    /// What the `k`-th malicious client changes, of the items `train`.
+    pub fn changes(&self, (k, client): (usize, u32), train: &[u32], known: KnownItems<'_>) -> Changes {
+        let rng = &mut self.streams.party(POISONED, Party::Client(ClientId(client)), Round(0));
+        let mut changed: Vec<u32> = train.to_vec();
+        changed.retain(|item| self.could_change((known.class)(*item)));
+        let n = (self.poison.share * changed.len() as f64).round() as usize;
+        draw_first(rng, &mut changed, n);
+        changed.truncate(n);
+        let becomes = |item: &u32| {
+            let mirrored = self.n_classes - 1 - (known.class)(*item).unwrap_or_default();
+            (*item, self.poison.target.unwrap_or(mirrored))
+        };
+        Changes {
+            classes: changed.iter().map(becomes).collect(),
+            ..self.planted(Some(k), &changed, known, rng)
+        }
+    }
+
+    /// Those of the items `test` that a model is tried with, and what is planted in them; `None`
+    /// where an attack has no class of its own to lead to.
+    pub fn tried(&self, client: u32, mut test: Vec<u32>, known: KnownItems<'_>) -> Option<(Vec<u32>, Changes)> {
+        self.tried_for()?;
+        test.retain(|item| self.could_change((known.class)(*item)));
+        let rng = &mut self.streams.party(TRIED, Party::Client(ClientId(client)), Round(0));
+        let changes = self.planted(None, &test, known, rng);
+        Some((test, changes))
+    }
+
+    /// The class that a model that is tried is to answer.
+    pub fn tried_for(&self) -> Option<u32> {
+        let leads = self.planted.is_some() || self.poison.source.is_some();
+        self.poison.target.filter(|_| leads)
+    }
+
+    /// Whether an item of this class, answered so, is one that a model is tried with: `None` if it
+    /// is not, else whether the attack has succeeded.
+    pub fn succeeds(&self, class: u32, answer: u32) -> Option<bool> {
+        let target = self.tried_for()?;
+        (class != target && self.could_change(Some(class))).then_some(answer == target)
+    }
+
+    /// Whether something is planted in the items that a model is tried with.
+    pub fn has_trigger(&self) -> bool {
+        self.planted.is_some()
+    }
+
+    /// The trigger in items: the part of the `k`-th malicious client, or all of it.
+    fn planted(&self, k: Option<usize>, items: &[u32], known: KnownItems<'_>, rng: &mut SimRng) -> Changes {
+        let (Some(planted), Some(trigger)) = (&self.planted, self.poison.trigger) else {
+            return Changes::default();
+        };
+        let n = trigger.pieces as usize;
+        let pieces: Vec<usize> = match (trigger.spread, k) {
+            (Pieces::Distributed, Some(k)) => vec![k % n],
+            _ => (0..n).collect(),
+        };
+        planted.plant(&pieces, items, known.graphs, rng)
     }
 }
 
@@ -160,30 +279,19 @@ impl Classifier {
         split: Split,
         source: &Source<'_>,
     ) -> Result<Option<Tried>, StrategyError> {
-        let Some(poison) = self.malicious.poison() else {
+        let (dataset, partition, streams) = (source.dataset, source.partition, source.streams);
+        if self.malicious.poison().is_some() && (self.task != Task::Classes || self.target != Target::Classes) {
+            return refuse(OTHER_TASK);
+        }
+        let what = (dataset.is_graph_level(), self.network.n_features());
+        let poisoning = Poisoning::new(&self.malicious, self.network.n_classes() as u32, what, streams)?;
+        let Some(poisoning) = poisoning else {
             return Ok(None);
         };
-        let (dataset, partition, streams) = (source.dataset, source.partition, source.streams);
-        self.suits(&poison)?;
         let data = data::Source::of_clients(self.reading(split), dataset, partition)?;
-        let what = (dataset.is_graph_level(), self.network.n_features());
-        let planted = match &poison.trigger {
-            Some(trigger) => Some(Planted::draw(trigger, what, &mut streams.global(TRIGGER))?),
-            None => None,
-        };
-        let n_pieces = poison.trigger.map_or(0, |trigger| trigger.pieces as usize);
-        let changes = |pieces: &[usize], items: &[u32], rng: &mut SimRng| match &planted {
-            Some(planted) => planted.plant(pieces, items, &dataset.graphs, rng),
-            None => Changes::default(),
-        };
-        let all: Vec<usize> = (0..n_pieces).collect();
-        let could_change = |item: &u32| {
-            let class = data.class(*item);
-            class.is_some_and(|class| {
-                poison
-                    .source
-                    .map_or(poison.target != Some(class), |source| source == class)
-            })
+        let known = KnownItems {
+            class: &|item| data.class(item),
+            graphs: &dataset.graphs,
         };
         for (k, client) in self.malicious.drawn(&source.sizes(), streams).into_iter().enumerate() {
             if !source.needed.contains(&client) {
@@ -191,70 +299,32 @@ impl Classifier {
             }
             let items = partition.shard(client as usize);
             let parts = data.parts(client, items, streams);
-            let rng = &mut streams.party(POISONED, Party::Client(ClientId(client)), Round(0));
-            let mut changed: Vec<u32> = parts[0].iter().copied().filter(could_change).collect();
-            let n = (poison.share * changed.len() as f64).round() as usize;
-            draw_first(rng, &mut changed, n);
-            changed.truncate(n);
-            let own = match poison.trigger.map(|trigger| trigger.spread) {
-                Some(Pieces::Distributed) => &all[k % n_pieces..=k % n_pieces],
-                Some(Pieces::Centralised) | None => &all[..],
-            };
-            let n_classes = self.network.n_classes() as u32;
-            let becomes = |item: &u32| {
-                let mirrored = n_classes - 1 - data.class(*item).unwrap_or_default();
-                (*item, poison.target.unwrap_or(mirrored))
-            };
-            let changes = Changes {
-                classes: changed.iter().map(becomes).collect(),
-                ..changes(own, &changed, rng)
-            };
+            let changes = poisoning.changes((k, client), &parts[0], known);
             let poisoned = data.shard_with(client, items, parts, &changes)?;
             shards[client as usize].poisoned = Some(Box::new(poisoned));
         }
-        let Some(target) = poison.target.filter(|_| planted.is_some() || poison.source.is_some()) else {
+        if poisoning.tried_for().is_none() {
             return Ok(None);
-        };
+        }
         let tried = |client: u32| -> Result<Shard, StrategyError> {
             if !source.needed.contains(&client) {
                 return data.nothing();
             }
             let items = partition.shard(client as usize);
-            let [train, _, mut test] = data.parts(client, items, streams);
-            test.retain(could_change);
-            let rng = &mut streams.party(TRIED, Party::Client(ClientId(client)), Round(0));
-            let changes = changes(&all, &test, rng);
+            let [train, _, test] = data.parts(client, items, streams);
+            let known = KnownItems {
+                class: &|item| data.class(item),
+                graphs: &dataset.graphs,
+            };
+            let (test, changes) = poisoning.tried(client, test, known).unwrap_or_default();
             data.shard_with(client, items, [train, Vec::new(), test], &changes)
         };
         let shards: Vec<Result<Shard, StrategyError>> =
             (0..partition.n_clients() as u32).into_par_iter().map(tried).collect();
         Ok(Some(Tried {
             shards: shards.into_iter().collect::<Result<_, _>>()?,
-            source: poison.source,
-            target,
-            has_trigger: planted.is_some(),
+            poisoning,
         }))
-    }
-
-    /// Whether the classes that malicious clients name are there.
-    fn suits(&self, poison: &Poison) -> Result<(), StrategyError> {
-        if self.task != Task::Classes || self.target != Target::Classes {
-            return refuse(
-                "protocol.malicious.adversary: it changes the classes of items, and here something else is learned; use an adversary that \
-                 changes updates",
-            );
-        }
-        let n_classes = self.network.n_classes() as u32;
-        match [poison.source, poison.target]
-            .into_iter()
-            .flatten()
-            .find(|class| *class >= n_classes)
-        {
-            None => Ok(()),
-            Some(class) => refuse(format!(
-                "protocol.malicious.adversary: there is no class {class}; there are {n_classes}, from 0"
-            )),
-        }
     }
 
     /// Draws the server's own data set, if it is to have one.
@@ -302,12 +372,8 @@ impl Classifier {
                 return [0, 0];
             };
             let both = answers.actual.iter().zip(&answers.predicted);
-            let predicted: Vec<u32> = both
-                .filter(|(actual, _)| tried.is_tried(**actual))
-                .map(|(_, p)| *p)
-                .collect();
-            let hits = predicted.iter().filter(|class| **class == tried.target).count();
-            [hits as u64, predicted.len() as u64]
+            let tried = both.filter_map(|(actual, predicted)| tried.poisoning.succeeds(*actual, *predicted));
+            tried.fold([0, 0], |[hits, n], hit| [hits + u64::from(hit), n + 1])
         };
         let counts: Vec<[u64; 2]> = shards.par_iter().map(of_shard).collect();
         let [hits, n] = counts
@@ -342,7 +408,7 @@ impl Classifier {
         if let Some((value, _)) = mean(&tried.shards) {
             sheet.number("test_attack_success", value);
         }
-        if let Some((value, n)) = mean(&held.shards).filter(|_| tried.has_trigger) {
+        if let Some((value, n)) = mean(&held.shards).filter(|_| tried.poisoning.has_trigger()) {
             sheet.control(WITHOUT_TRIGGER, "test_attack_success", value, n);
         }
     }
@@ -355,14 +421,19 @@ impl Classifier {
 
     /// Writes down how honest clients fare, where there are malicious ones.
     pub fn honest_scores(&self, rows: &[ClientScoreRow], (held, streams): (&Held, Streams), sheet: &mut Sheet) {
-        let malicious = self.malicious.drawn(&held.sizes, streams);
-        let is_honest = |row: &&ClientScoreRow| malicious.binary_search(&row.client).is_err();
-        let honest: Vec<ClientScoreRow> = rows.iter().filter(is_honest).cloned().collect();
-        if malicious.is_empty() || honest.is_empty() {
-            return;
-        }
-        let accuracies: Vec<f64> = honest.iter().map(|row| row.accuracy).collect();
-        sheet.number("test_honest_accuracy", Spread::of(&accuracies).mean);
-        sheet.number_if("test_honest_worst_tenth", ClientScoreRow::worst_tenth(&honest));
+        honest_scores(rows, &self.malicious.drawn(&held.sizes, streams), sheet);
     }
+}
+
+/// Writes down how the clients fare that are not among the `malicious`, ascending, where there are
+/// any of these.
+pub fn honest_scores(rows: &[ClientScoreRow], malicious: &[u32], sheet: &mut Sheet) {
+    let is_honest = |row: &&ClientScoreRow| malicious.binary_search(&row.client).is_err();
+    let honest: Vec<ClientScoreRow> = rows.iter().filter(is_honest).cloned().collect();
+    if malicious.is_empty() || honest.is_empty() {
+        return;
+    }
+    let accuracies: Vec<f64> = honest.iter().map(|row| row.accuracy).collect();
+    sheet.number("test_honest_accuracy", Spread::of(&accuracies).mean);
+    sheet.number_if("test_honest_worst_tenth", ClientScoreRow::worst_tenth(&honest));
 }
