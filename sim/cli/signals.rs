@@ -1,7 +1,9 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first stops a run or sweep where nothing is lost, the second ends
 //! the program at once. A limit of file sizes is an error of the write that goes beyond it.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+#[cfg(unix)]
+use signal_hook::consts::{SIGHUP, SIGXFSZ};
+use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -12,7 +14,10 @@ pub(crate) fn stop_flag() -> Arc<AtomicBool> {
     static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     let flag = FLAG.get_or_init(|| {
         let flag = Arc::new(AtomicBool::new(false));
+        #[cfg(unix)]
         let hang_up = (!is_ignored(SIGHUP)).then_some((SIGHUP, 129));
+        #[cfg(not(unix))]
+        let hang_up = None;
         for (signal, code) in [(SIGINT, 130), (SIGTERM, 143)].into_iter().chain(hang_up) {
             // In this order, so that only a second signal finds the flag set. What cannot be
             // registered ends the program as before.
@@ -26,6 +31,7 @@ pub(crate) fn stop_flag() -> Arc<AtomicBool> {
 
 /// Whether the parent process has set a signal to be ignored, as `nohup` does with SIGHUP. True
 /// where `/proc` does not say.
+#[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -36,5 +42,6 @@ fn is_ignored(signal: i32) -> bool {
 /// A write beyond the largest file that is allowed then fails as on a full disk, where the signal
 /// would end the program without a word.
 pub(crate) fn outlive_file_limit() {
+    #[cfg(unix)]
     let _ = register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
