@@ -377,7 +377,7 @@ fn cut_note(division: &Division, scenario: &Scenario) -> Option<String> {
 /// What to say of a trace that has no place for so many events.
 fn too_long(untraced: u64) -> Option<String> {
     (untraced > 0).then(|| {
-        format!("the trace ends with its event {MOST_EVENTS}, and lacks {untraced}: --trace-clients follows fewer clients, to the end")
+        format!("the trace ends with its event {MOST_EVENTS}, and lacks {untraced} or more: --trace-clients follows fewer clients, to the end")
     })
 }
 

@@ -5,7 +5,7 @@ use super::{Observer, Run, RunError};
 use crate::queue::EventKey;
 use crate::strategy::Strategy;
 use crate::trace::Note;
-use folkmoot_metrics::trace::{Event, What};
+use folkmoot_metrics::trace::{Event, MOST_EVENTS, What};
 use folkmoot_metrics::{Party, Round, SimSpan, SimTime};
 use std::ops::ControlFlow;
 
@@ -91,7 +91,8 @@ impl<S: Strategy> Run<'_, '_, S> {
     }
 
     /// Tells of all absences of those followed, client by client, at the first rank: they follow
-    /// from the world alone.
+    /// from the world alone. It ends with one absence more than a trace has place for: short ones of
+    /// a long run would be billions.
     pub(super) fn tell_absences(&mut self, end: SimTime, observer: &mut dyn Observer) -> Result<(), RunError> {
         let world = self.env.world;
         let followed = self.env.followed;
@@ -102,14 +103,21 @@ impl<S: Strategy> Run<'_, '_, S> {
             let record = &self.server.record;
             record.round_ends.iter().copied().chain([(record.round, end)]).collect()
         };
-        let mut events = Vec::new();
+        let (mut events, mut n_told) = (Vec::new(), 0);
         for client in followed.clients() {
+            if n_told > MOST_EVENTS {
+                break;
+            }
             let mut tell = |at: SimTime, until: SimTime| {
                 if at < until {
                     let what = What::Away { client, until };
                     events.push(Event { at, what });
+                    n_told += 1;
                 }
-                ControlFlow::Continue(())
+                match n_told > MOST_EVENTS {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
             };
             world
                 .availability
