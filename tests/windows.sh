@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whether the program compiles for Windows; nothing of it is run.
+# Checks the types of the program for Windows. Nothing is linked or run.
 #
 #   tests/windows.sh
 #
@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if ! rustup target add "$target" || ! python3 -m venv "$work/zig" ||
     ! "$work/zig/bin/pip" install -q --disable-pip-version-check ziglang; then
-    echo "NOT RUN: compiling for Windows needs rustup and the wheel ziglang" >&2
+    echo "NOT RUN: the check for Windows needs rustup and the wheel ziglang" >&2
     exit
 fi
 # Zig has another name for the target.
@@ -24,4 +24,4 @@ EOF
 printf '#!/bin/sh\nexec "%s" -m ziglang ar "$@"\n' "$work/zig/bin/python" > "$work/ar"
 chmod +x "$work/cc" "$work/ar"
 CC_x86_64_pc_windows_gnu="$work/cc" AR_x86_64_pc_windows_gnu="$work/ar" cargo check --locked --target "$target"
-echo "compiles for $target"
+echo "the types are right for $target"

@@ -90,7 +90,7 @@ pub(crate) fn forget(path: &Path) -> io::Result<()> {
 #[cfg(any(test, not(unix)))]
 mod tcp {
     use super::{Child, Command, io};
-    use std::io::{BufRead, BufReader};
+    use std::io::Read;
     use std::net::{Ipv4Addr, TcpListener, TcpStream};
     use std::time::Duration;
 
@@ -124,22 +124,20 @@ mod tcp {
         }
     }
 
-    /// A connection that begins with the secret on a line. The other side says nothing more before
-    /// it is asked, but for its greeting, which follows the line.
+    /// A connection that begins with the secret on a line; a worker's greeting follows the line.
     fn trusted(stream: TcpStream, secret: &str) -> Option<TcpStream> {
         stream.set_nonblocking(false).ok()?;
         stream.set_nodelay(true).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
-        let mut said = String::new();
-        // No byte behind the line is taken.
-        let mut lines = BufReader::with_capacity(1, &stream);
-        while !said.ends_with('\n') && said.len() <= secret.len() {
-            let byte = lines.fill_buf().ok()?.first().copied()?;
-            lines.consume(1);
-            said.push(char::from(byte));
+        let mut said = Vec::new();
+        while !said.ends_with(b"\n") && said.len() <= secret.len() {
+            // One byte at a time, so that none behind the line is taken.
+            let mut byte = [0];
+            (&stream).read_exact(&mut byte).ok()?;
+            said.extend(byte);
         }
         stream.set_read_timeout(None).ok()?;
-        (said.trim_end() == secret).then_some(stream)
+        (said.trim_ascii_end() == secret.as_bytes()).then_some(stream)
     }
 }
 

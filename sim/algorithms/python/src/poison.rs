@@ -58,7 +58,7 @@ pub(crate) struct Poisoned {
 }
 
 impl Poisoned {
-    /// `None` where nobody changes items.
+    /// `None` if the adversary changes no items.
     ///
     /// # Errors
     ///

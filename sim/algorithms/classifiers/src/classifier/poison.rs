@@ -56,8 +56,8 @@ pub struct KnownItems<'a> {
 }
 
 impl Poisoning {
-    /// For items of so many classes, graphs or nodes that bring so many features; `None` where
-    /// nobody changes items.
+    /// For items of so many classes, graphs or nodes that bring so many features; `None` if the
+    /// adversary changes no items.
     ///
     /// # Errors
     ///

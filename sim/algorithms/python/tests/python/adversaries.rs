@@ -59,7 +59,7 @@ fn a_backdoor_of_nodes_deceives_the_model_where_it_is_planted() {
     let Some(desk) = desk(&format!("{SOFTMAX}{OTHERS}{PREDICT}")) else {
         return;
     };
-    let backdoor = "strategy.protocol.malicious=(clients: Fraction(0.4), adversary: NodeBackdoor(target: 1, share: 0.5, features: 4, \
+    let backdoor = "strategy.protocol.malicious=(clients: Named([0, 3]), adversary: NodeBackdoor(target: 1, share: 0.5, features: 4, \
                     value: 5.0))";
     let settings = [backdoor, "strategy.protocol.rounds=12"];
     let run = desk.whole("run", &settings);
@@ -76,7 +76,15 @@ fn a_backdoor_of_nodes_deceives_the_model_where_it_is_planted() {
         "{success} {}",
         control.value
     );
-    assert!((0.0..=1.0).contains(&honest));
+    let of_clients = run
+        .tables
+        .client_scores
+        .iter()
+        .filter(|row| ![0, 3].contains(&row.client));
+    let of_clients: Vec<f64> = of_clients.map(|row| row.accuracy).collect();
+    assert_eq!(of_clients.len(), 3);
+    assert!((honest - of_clients.iter().sum::<f64>() / 3.0).abs() < 1e-12);
+    assert!(run.tables.client_scores.len() == 5);
     let rows = run.tables.scores.iter().filter(|row| row.metric == "attack_success");
     assert_eq!(rows.count(), 12);
     let alone = desk.whole("alone", &[&settings[..], &["strategy.workers=1"]].concat());

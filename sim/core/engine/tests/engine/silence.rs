@@ -1,6 +1,9 @@
 //! Rounds that end because nothing more comes, and events that come too late or not at all.
 
 use super::*;
+use folkmoot_engine::run::Observer;
+use folkmoot_metrics::trace::{Event, MOST_EVENTS, What};
+use folkmoot_metrics::{Kind, MessageRow, RoundRow};
 
 /// A world drawn at random whose links lose messages, so that a round without a deadline may end
 /// only because nothing is under way any more.
@@ -108,6 +111,48 @@ fn messages_that_take_longer_than_time_lasts_are_in_flight_at_the_horizon() {
     let error = try_play((&RELAY, 40), &world(SimSpan::FOREVER), 11, Options::default());
     let error = error.err().unwrap().to_string();
     assert!(error.contains("end the run before with horizon_s"), "{error}");
+}
+
+/// Counts the absences that it is told of.
+#[derive(Default)]
+struct CountsAbsences(u64);
+
+impl Observer for CountsAbsences {
+    fn rounds_done(&mut self, _: &[RoundRow], _: &mut dyn FnMut() -> Vec<MessageRow>) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn traced(&mut self, events: Vec<Event>, _: &[Kind]) -> Result<(), String> {
+        let absences = events.iter().filter(|event| matches!(event.what, What::Away { .. }));
+        self.0 += absences.count() as u64;
+        Ok(())
+    }
+}
+
+/// Each of three clients is away some two and a half million times.
+#[test]
+fn a_trace_is_told_of_one_absence_more_than_it_has_place_for() {
+    let world = World {
+        network: Box::new(Endless),
+        availability: Box::new(availability::OnOff {
+            mean_on_s: 0.001,
+            mean_off_s: 0.001,
+        }),
+        horizon: SimSpan::from_secs(5e3),
+        ..World::ideal()
+    };
+    let system = System {
+        strategy: &RELAY,
+        shards: &NoData(3),
+        evaluator: &Log,
+    };
+    let options = Options {
+        trace: Some(3),
+        ..Options::default()
+    };
+    let mut told = CountsAbsences::default();
+    run(system, &world, 11, options, &mut told).unwrap();
+    assert_eq!(told.0, MOST_EVENTS + 1);
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Ids {
         let nodes: BTreeMap<String, u32> = names.iter().cloned().zip(0..).collect();
         let has_both = |name: &&String| name.strip_suffix(".0").is_some_and(|whole| nodes.contains_key(whole));
         if let Some(float) = names.iter().find(has_both) {
-            let whole = float.trim_end_matches(".0");
+            let whole = float.strip_suffix(".0").unwrap_or(float);
             return Err(table.error(&format!(
                 "the ids {} and {} are of one node or of two; write each id in one form",
                 shown(whole),
